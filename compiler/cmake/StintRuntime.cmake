@@ -1,0 +1,1 @@
+# Placeholder for the device build; see stint_add_device_binary.
