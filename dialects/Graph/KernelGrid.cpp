@@ -1,0 +1,107 @@
+// Grid and tile of a kernel from its region.
+#include "dialects/Graph/KernelGrid.h"
+
+using namespace mlir;
+using namespace stint::graph;
+
+/// Elements a workgroup should touch at least, so that claiming it is cheap
+/// beside running it.
+static constexpr int64_t kElementsPerWorkgroup = 16384;
+/// Rows of a contraction per workgroup: a multiple of every register tile.
+static constexpr int64_t kRowsPerWorkgroup = 96;
+/// Bytes of B panels that stay in a core's L2 cache while rows pass by.
+static constexpr int64_t kPanelBytesPerWorkgroup = 256 * 1024;
+
+static GraphTensorType tensorType(Value value) { return cast<GraphTensorType>(value.getType()); }
+
+SmallVector<AffineExpr> stint::graph::memoryExtents(GraphTensorType type) {
+  SmallVector<AffineExpr> extents;
+  LayoutAttr layout = type.getLayout();
+  for (int64_t dim : type.getOrder())
+    extents.push_back(layout && layout.getTiledDim() == dim ? type.getDim(dim).ceilDiv(layout.getTileSize())
+                                                            : type.getDim(dim));
+  if (layout && layout.isTiled())
+    extents.push_back(getAffineConstantExpr(layout.getTileSize(), type.getContext()));
+  return extents;
+}
+
+static int64_t upperOr(Symbols &symbols, AffineExpr expr, int64_t limit) {
+  return std::clamp<int64_t>(symbols.upper(expr), 1, limit);
+}
+
+static KernelGrid loopNestGrid(Block &body) {
+  GraphTensorType type = tensorType(body.getTerminator()->getOperand(0));
+  MLIRContext *context = type.getContext();
+  Symbols symbols = Symbols::of(body.getParentOp());
+  AffineExpr one = getAffineConstantExpr(1, context);
+  SmallVector<AffineExpr> extents = memoryExtents(type);
+  AffineExpr rows = one, inner = extents.empty() ? one : extents.pop_back_val();
+  for (AffineExpr extent : extents)
+    rows = rows * extent;
+  // Elements read per element written, roughly.
+  int64_t cost = 1;
+  bool reduces = false;
+  for (Operation &op : body) {
+    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      reduces = true;
+      for (int64_t axis : reduce.getAxes())
+        cost = std::min<int64_t>(cost * upperOr(symbols, tensorType(reduce.getInput()).getDim(axis), 1 << 20), 1 << 20);
+    } else if (auto window = dyn_cast<WindowReduceOp>(op)) {
+      for (int64_t size : window.getWindow())
+        cost = std::min<int64_t>(cost * size, 1 << 20);
+    } else if (auto conv = dyn_cast<ConvOp>(op)) {
+      for (AffineExpr dim : tensorType(conv.getWeight()).getShape().drop_front(2))
+        cost *= upperOr(symbols, dim, 1024);
+    }
+  }
+  int64_t elements = std::max<int64_t>(kElementsPerWorkgroup / cost, 1);
+  int64_t innerUpper = upperOr(symbols, inner, 1 << 30);
+  KernelGrid grid = {{rows, inner.ceilDiv(kInnerBlock), one}, {one, one, one}};
+  int64_t innerTile = reduces && cost <= innerUpper ? innerUpper : std::min(innerUpper, elements);
+  grid.tile[1] = getAffineConstantExpr(std::max<int64_t>((innerTile + kInnerBlock - 1) / kInnerBlock, 1), context);
+  grid.tile[0] = getAffineConstantExpr(std::max<int64_t>(elements / innerUpper, 1), context);
+  return grid;
+}
+
+static KernelGrid contractionGrid(Block &body) {
+  MLIRContext *context = body.getParentOp()->getContext();
+  Symbols symbols = Symbols::of(body.getParentOp());
+  AffineExpr one = getAffineConstantExpr(1, context);
+  AffineExpr batches = one, rows = one, columns = one, k = one;
+  int64_t bytes = 4;
+  for (Operation &op : body) {
+    if (auto matmul = dyn_cast<MatMulOp>(op)) {
+      GraphTensorType lhs = tensorType(matmul.getLhs()), rhs = tensorType(matmul.getRhs());
+      GraphTensorType result = tensorType(matmul.getResult());
+      ArrayRef<AffineExpr> leading = result.getShape().drop_back(2);
+      bool batched = llvm::any_of(rhs.getShape().drop_back(2), [](AffineExpr e) { return !(e == 1); });
+      for (AffineExpr dim : leading)
+        (batched ? batches : rows) = (batched ? batches : rows) * dim;
+      rows = rows * result.getDim(result.getRank() - 2);
+      columns = result.getShape().back();
+      k = lhs.getShape().back();
+      bytes = elementBytes(rhs.getElementType());
+    } else if (auto conv = dyn_cast<ConvOp>(op)) {
+      GraphTensorType weight = tensorType(conv.getWeight()), result = tensorType(conv.getResult());
+      batches = weight.getDim(0);
+      columns = weight.getDim(1);
+      for (AffineExpr dim : weight.getShape().drop_front(2))
+        k = k * dim;
+      rows = result.getDim(0);
+      for (AffineExpr dim : result.getShape().drop_front(2))
+        rows = rows * dim;
+      bytes = elementBytes(weight.getElementType());
+    }
+  }
+  int64_t panelBytes = upperOr(symbols, k, 1 << 24) * kPanelColumns * bytes;
+  int64_t panels = std::max<int64_t>(kPanelBytesPerWorkgroup / panelBytes, 1);
+  // Few rows: cut the columns finer instead, so that all threads have work.
+  if (symbols.upper(rows) < 2 * kRowsPerWorkgroup)
+    panels = std::min<int64_t>(panels, std::max<int64_t>(upperOr(symbols, columns, 1 << 24) / kPanelColumns / 16, 1));
+  auto constant = [&](int64_t v) { return getAffineConstantExpr(v, context); };
+  return {{batches, rows, columns.ceilDiv(kPanelColumns)}, {one, constant(kRowsPerWorkgroup), constant(panels)}};
+}
+
+KernelGrid stint::graph::gridOf(KernelKind kind, Block &body) {
+  return kind == KernelKind::contraction ? contractionGrid(body) : loopNestGrid(body);
+}
