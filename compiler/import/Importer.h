@@ -1,0 +1,60 @@
+// From an ONNX model to a module of the graph dialect.
+#ifndef STINT_COMPILER_IMPORT_IMPORTER_H
+#define STINT_COMPILER_IMPORT_IMPORTER_H
+
+#include "compiler/import/OnnxReader.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace stint::import {
+
+/// Inclusive bounds of a dynamic dimension; equal bounds fix it.
+struct DimBounds {
+  int64_t lower = 1, upper = 1;
+};
+
+struct ImportOptions {
+  /// `--dim NAME=N` or `NAME=LO..HI`. NAME is a dim_param, or `<input>_<axis>`
+  /// for a dynamic dimension that has none.
+  llvm::StringMap<DimBounds> dims;
+  /// Bounds for dynamic dimensions not listed (for `stint explain`); without
+  /// it they are an error.
+  std::optional<DimBounds> otherDims;
+};
+
+/// A dynamic dimension of the inputs.
+struct DynamicDim {
+  std::string name;
+  std::string where; // "input 'x' axis 0", all places
+  std::optional<DimBounds> bounds;
+};
+
+/// How often the model uses an operator (nodes that outputs depend on).
+struct OperatorUse {
+  std::string domain, opType;
+  int64_t version = 0;
+  int64_t count = 0, unsupported = 0;
+};
+
+struct ImportedModel {
+  /// `graph.symbols`, `graph.files`, and `func.func @main`. Null on error.
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// The bytes of `<inline>`, the last entry of `graph.files`.
+  std::unique_ptr<InlineData> inlineData;
+  std::vector<DynamicDim> dynamicDims; // also after an error
+  std::vector<OperatorUse> operators;  // also after an error
+};
+
+/// Reads and imports a file. On a problem `module` is null and `diagnostics`
+/// says why. Loads the dialects it needs into `context`.
+ImportedModel importFile(llvm::StringRef path, const ImportOptions &options, mlir::MLIRContext &context,
+                         Diagnostics &diagnostics);
+
+/// Imports a model that was read. Takes over its side buffer.
+ImportedModel importModel(Model &model, const ImportOptions &options, mlir::MLIRContext &context,
+                          Diagnostics &diagnostics);
+
+} // namespace stint::import
+
+#endif
