@@ -1,0 +1,196 @@
+"""What can be wrong when compiling: the exit code and a message that helps."""
+import os
+import random
+
+import onnxfile as onnx
+import support
+
+FOLDER = support.folder("compile-errors")
+
+
+def written(name, data):
+    path = FOLDER / name
+    path.write_bytes(data)
+    return path
+
+
+def refused(data, code, *words, flags=(), name=None):
+    """A model that must be refused; nothing may be left where the plan would be."""
+    def test():
+        model = written(name or "model.onnx", data() if callable(data) else data)
+        plan = FOLDER / "refused.stint"
+        plan.unlink(missing_ok=True)
+        support.expect(support.compile_model(model, plan, *flags, timeout=60), code, *words)
+        left = [path.name for path in FOLDER.glob("refused.stint*")]
+        assert not left, f"left behind: {left}"
+    return test
+
+
+def one_node(node, dims=(2, 3), opset=13, out=(2, 3), domains=(), initializers=(), kind=onnx.FLOAT):
+    return onnx.model([node], [onnx.value("x", dims, kind)], [onnx.value("y", out, kind)],
+                      opset=opset, domains=domains, initializers=initializers)
+
+
+def truncated():
+    """Cut at every length of a small model, and at random lengths of a real one."""
+    whole = onnx.small_model()
+    plan = FOLDER / "truncated.stint"
+    for size in range(0, len(whole), 1 if len(whole) < 120 else 7):
+        done = support.compile_model(written("truncated.onnx", whole[:size]), plan, "--dim", "n=1..4", timeout=60)
+        # Cut between two fields, the rest may be a model by itself, but not this one.
+        assert done.returncode in (1, 3, 4) and done.text.strip(), f"{size} bytes: exit code {done.returncode}"
+    support.expect(support.compile_model(written("truncated.onnx", whole[:len(whole) // 2]), plan,
+                                         "--dim", "n=1..4"), 4, "truncated.onnx")
+
+
+def flipped():
+    """Random bytes of a model changed: refused or compiled, never a crash."""
+    whole, plan = onnx.small_model(), FOLDER / "flipped.stint"
+    numbers = random.Random(1)
+    for _ in range(60):
+        data = bytearray(whole)
+        for _ in range(numbers.choice((1, 1, 2, 5))):
+            data[numbers.randrange(len(data))] = numbers.randrange(256)
+        done = support.compile_model(written("flipped.onnx", bytes(data)), plan, "--dim", "n=1..4", timeout=60)
+        assert done.returncode in (0, 1, 2, 3, 4), done.text
+
+
+def truncated_real():
+    whole = (support.MODELS / "ppocr-v4-rec.onnx").read_bytes()
+    numbers = random.Random(2)
+    for _ in range(5):
+        done = support.compile_model(written("cut.onnx", whole[:numbers.randrange(len(whole))]),
+                                     FOLDER / "cut.stint",
+                                     *support.dim_flags(support.CASES["ppocr-v4-rec"]))
+        support.expect(done, 4, "cut.onnx")
+    (FOLDER / "cut.onnx").unlink()
+
+
+def external(entry, code, *words):
+    weight = onnx.external_tensor("w", [4], **entry)
+    data = onnx.model([onnx.node("Add", ["x", "w"], ["y"])], [onnx.value("x", [4])],
+                      [onnx.value("y", [4])], [weight])
+
+    def test():
+        (FOLDER / "short.bin").write_bytes(bytes(8))
+        refused(data, code, *words)()
+    return test
+
+
+def external_works():
+    (FOLDER / "good.bin").write_bytes(bytes(16) + b"\0\0\x80\x3f" * 4)
+    weight = onnx.external_tensor("w", [4], "good.bin", 16, 16)
+    model = written("external.onnx", onnx.model([onnx.node("Add", ["x", "w"], ["y"])],
+                                                [onnx.value("x", [4])], [onnx.value("y", [4])], [weight]))
+    plan, given, out = FOLDER / "external.stint", FOLDER / "x.npy", FOLDER / "y.npy"
+    support.expect(support.compile_model(model, plan, "--target", "host"), 0)
+    support.tensors.write_npy(given, (4,), support.tensors.array.array("f", [1, 2, 3, 4]))
+    support.expect(support.run([support.RUN, plan, "--input", given, "--output", out]), 0)
+    assert list(support.tensors.read_npy(out)[1]) == [2, 3, 4, 5]
+
+
+def unsupported_all():
+    """Every unsupported node is listed, not just the first."""
+    nodes = [onnx.node("NoSuchOperator", ["x"], ["a"], name="first_bad"),
+             onnx.node("Relu", ["a"], ["b"]),
+             onnx.node("Special", ["b"], ["c"], name="second_bad", domain="com.example"),
+             onnx.node("StringNormalizer", ["c"], ["y"], name="third_bad")]
+    data = onnx.model(nodes, [onnx.value("x", [2])], [onnx.value("y", [2])], domains=[("com.example", 1)])
+    model = written("unsupported.onnx", data)
+    for command in ([support.STINT, "compile", model, "-o", FOLDER / "refused.stint"],
+                    [support.STINT, "explain", model]):
+        done = support.run(command, timeout=60)
+        support.expect(done, 3, "NoSuchOperator", "first_bad", "Special", "com.example", "second_bad",
+                       "StringNormalizer", "third_bad")
+
+
+def unwritable():
+    model = written("small.onnx", onnx.small_model())
+    for place in (FOLDER / "no" / "such" / "folder" / "x.stint", "/proc/x.stint"):
+        support.expect(support.compile_model(model, place, "--dim", "n=1..4"), 1, "x.stint")
+    directory = FOLDER / "a-directory"
+    directory.mkdir(exist_ok=True)
+    support.expect(support.compile_model(model, directory, "--dim", "n=1..4"), 1, "a-directory")
+
+
+def full_disk():
+    if not os.path.exists("/dev/full"):
+        raise support.Skipped("no /dev/full here")
+    model = written("small.onnx", onnx.small_model())
+    done = support.compile_model(model, "/dev/full", "--dim", "n=1..4")
+    assert done.returncode == 1, done.text
+
+
+def max_ram():
+    model = written("small.onnx", onnx.small_model())
+    plan = FOLDER / "refused.stint"
+    support.expect(support.compile_model(model, plan, "--dim", "n=1..4", "--max-ram", "64"), 1, "max-ram")
+    assert not plan.exists()
+    support.expect(support.compile_model(model, FOLDER / "fits.stint", "--dim", "n=1..4", "--max-ram",
+                                         "64000000"), 0)
+
+
+def usage(*arguments, words=()):
+    def test():
+        written("small.onnx", onnx.small_model())
+        support.expect(support.run([support.STINT, *arguments], cwd=FOLDER), 2, *words)
+    return test
+
+
+def missing_file():
+    support.expect(support.compile_model(FOLDER / "nowhere.onnx", FOLDER / "refused.stint"), 1, "nowhere.onnx")
+
+
+def tests():
+    relu = onnx.node("Relu", ["x"], ["y"])
+    yield "not-onnx", refused(b"this is a text file, not a model\n" * 20, 4, "model.onnx")
+    yield "empty-file", refused(b"", 4, "model.onnx")
+    yield "zeros", refused(bytes(4096), 4, "model.onnx")
+    yield "no-graph", refused(onnx.integer(1, 8), 4)
+    yield "endless-length", refused(onnx.varint(7 << 3 | 2) + b"\xff" * 9 + b"\x01", 4)
+    yield "deep-nesting", refused(deep(), 4)
+    yield "missing-file", missing_file
+    yield "truncated", truncated
+    yield "truncated-real", truncated_real
+    yield "flipped", flipped
+    yield "unknown-input", refused(one_node(onnx.node("Relu", ["nothing"], ["y"], name="lost")), 4, "nothing")
+    yield "no-output", refused(onnx.model([relu], [onnx.value("x", [2])], [onnx.value("z", [2])]), 4, "z")
+    yield "cycle", refused(onnx.model([onnx.node("Add", ["x", "b"], ["a"]), onnx.node("Relu", ["a"], ["b"])],
+                                      [onnx.value("x", [2])], [onnx.value("b", [2])]), 4)
+    yield "wrong-weight-size", refused(
+        one_node(onnx.node("Add", ["x", "w"], ["y"]), initializers=[onnx.tensor("w", [3], bytes(8))]), 4, "w")
+    yield "negative-dimension", refused(
+        one_node(onnx.node("Add", ["x", "w"], ["y"]), initializers=[onnx.tensor("w", [-3], bytes(8))]), 4, "w")
+    yield "shapes-disagree", refused(
+        one_node(onnx.node("MatMul", ["x", "w"], ["y"], name="product"),
+                 initializers=[onnx.tensor("w", [4, 3], bytes(48))]), 4, "product")
+    yield "external-missing", external({"location": "absent.bin"}, 1, "absent.bin", "w")
+    yield "external-short", external({"location": "short.bin"}, 4, "short.bin")
+    yield "external-escape", external({"location": "../../../../etc/passwd"}, 4, "etc/passwd")
+    yield "external-absolute", external({"location": "/etc/passwd"}, 4, "etc/passwd")
+    yield "external-overflow", external({"location": "short.bin", "offset": (1 << 63) - 8, "length": 16}, 4)
+    yield "external-works", external_works
+    yield "unsupported-listed", unsupported_all
+    yield "opset-too-new", refused(one_node(relu, opset=9999), 3, "9999")
+    yield "dynamic-without-dim", refused(onnx.small_model(), 2, "--dim", "n=")
+    yield "dim-unknown", refused(onnx.small_model(), 2, "zebra", flags=["--dim", "n=1..4", "--dim", "zebra=3"])
+    yield "dim-not-a-number", refused(onnx.small_model(), 2, "n=", flags=["--dim", "n=many"])
+    yield "dim-backwards", refused(onnx.small_model(), 2, "n=", flags=["--dim", "n=4..1"])
+    yield "target-unknown", refused(onnx.small_model(), 2, "z80",
+                                    flags=["--dim", "n=1..4", "--target", "z80-cpm"])
+    yield "unwritable", unwritable
+    yield "full-disk", full_disk
+    yield "max-ram", max_ram
+    yield "no-arguments", usage()
+    yield "unknown-option", usage("compile", "small.onnx", "-o", "x.stint", "--frobnicate", words=["frobnicate"])
+    yield "no-output-name", usage("compile", "small.onnx", "--dim", "n=1..4")
+
+
+def deep():
+    """Protobuf inside protobuf, ten thousand deep: subgraphs of subgraphs."""
+    inner = b""
+    for _ in range(3000):
+        inner = onnx.chunk(1, onnx.chunk(5, onnx.chunk(6, inner)))  # graph.node.attribute.g
+        if len(inner) > 1 << 20:
+            break
+    return onnx.integer(1, 8) + onnx.chunk(7, inner) + onnx.chunk(8, onnx.integer(2, 13))
