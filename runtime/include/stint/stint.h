@@ -143,7 +143,9 @@ typedef struct stint_static_kernel {
 typedef struct stint_model_options {
   size_t size;         // sizeof(stint_model_options)
   int32_t verify;      // enum stint_verify
-  const char *variant; // force this variant by name; NULL: the best one
+  // Forces a variant by name; NULL: the best one this machine can run. "none":
+  // no code at all, for queries and the null device on any machine.
+  const char *variant;
   // With static kernels no code is taken from the file: each kernel of the
   // plan must be in the table. Copied. `scratch`: bytes each thread needs.
   const stint_static_kernel *static_kernels;
