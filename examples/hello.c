@@ -22,7 +22,7 @@ static void check(stint_status status, const stint_model *model) {
 int main(int argc, char **argv) {
   stint_model *model = NULL;
   stint_session *session = NULL;
-  stint_tensor input = {sizeof input}, output = {sizeof output};
+  stint_tensor input = {.size = sizeof input}, output = {.size = sizeof output};
   int64_t shape[STINT_MAX_RANK];
   uint32_t rank = 0;
   if (argc < 2 || argc > 2 + STINT_MAX_RANK)
