@@ -36,8 +36,7 @@ void rounds(uint32_t state[8], const uint8_t *data, uint64_t blocks) {
              uint32_t(data[4 * i + 2]) << 8 | data[4 * i + 3];
     for (int i = 16; i < 64; ++i) {
       uint32_t x = w[i - 15], y = w[i - 2];
-      w[i] = w[i - 16] + w[i - 7] +
-             (rotate(x, 7) ^ rotate(x, 18) ^ x >> 3) +
+      w[i] = w[i - 16] + w[i - 7] + (rotate(x, 7) ^ rotate(x, 18) ^ x >> 3) +
              (rotate(y, 17) ^ rotate(y, 19) ^ y >> 10);
     }
     uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
@@ -77,9 +76,9 @@ instructionRounds(uint32_t state[8], const uint8_t *data, uint64_t blocks) {
     for (int i = 0; i < 16; ++i) {
       __m128i next = w[i % 4];
       if (i >= 4) {
-        next = _mm_add_epi32(_mm_sha256msg1_epu32(w[i % 4], w[(i + 1) % 4]),
-                             _mm_alignr_epi8(w[(i + 3) % 4], w[(i + 2) % 4],
-                                             4));
+        next =
+            _mm_add_epi32(_mm_sha256msg1_epu32(w[i % 4], w[(i + 1) % 4]),
+                          _mm_alignr_epi8(w[(i + 3) % 4], w[(i + 2) % 4], 4));
         next = _mm_sha256msg2_epu32(next, w[(i + 3) % 4]);
         w[i % 4] = next;
       }

@@ -55,8 +55,8 @@ Status loadCode(stint_model *model, const uint8_t *data,
   }
   if (options.variant && strcmp(options.variant, "none") == 0)
     return success();
-  STINT_TRY(chooseVariant(model->plan, model->cpu, options.variant,
-                          &model->variant));
+  STINT_TRY(
+      chooseVariant(model->plan, model->cpu, options.variant, &model->variant));
   model->scratch = model->plan.variants[model->variant].scratch;
   return loadVariant(model->planFile, model->plan, model->variant, data,
                      model->cpu, &model->pool, &model->code, &model->kernels);
@@ -69,8 +69,8 @@ Status evaluateBounds(stint_model *model, const Entry &entry, bool upper,
   if (!model->pool.array(entry.registerCount, &values))
     return outOfMemory(entry.registerCount * sizeof(int64_t));
   for (uint32_t i = 0; i < model->plan.symbols.size; ++i)
-    values[i] = upper ? model->plan.symbols[i].upper
-                      : model->plan.symbols[i].lower;
+    values[i] =
+        upper ? model->plan.symbols[i].upper : model->plan.symbols[i].lower;
   if (runPrologue(model->plan, entry, values.data).ok())
     *registers = values;
   return success();
@@ -216,8 +216,7 @@ stint_status stint_model_open_fd(int fd, uint64_t offset, uint64_t length,
       return failure(STINT_STATUS_INVALID_ARGUMENT,
                      "the plan begins at byte %a, not a multiple of %b",
                      static_cast<int64_t>(offset), STINT_WEIGHT_ALIGNMENT);
-    Status status =
-        platform::mapDescriptor(fd, offset, length, &opened->file);
+    Status status = platform::mapDescriptor(fd, offset, length, &opened->file);
     *bytes = opened->file;
     return status;
   });

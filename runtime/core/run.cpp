@@ -22,7 +22,8 @@ Status bindSymbols(stint_session &session) {
   for (uint32_t i = 0; i < entry.inputs.size; ++i) {
     const PortState &port = session.ports[i];
     if (!port.hasShape)
-      return failure(STINT_STATUS_SHAPE_MISMATCH, "the shape of %o is not given")
+      return failure(STINT_STATUS_SHAPE_MISMATCH,
+                     "the shape of %o is not given")
           .about(STINT_OBJECT_INPUT, i);
     for (uint32_t axis = 0; axis < entry.inputs[i].dims.size; ++axis) {
       int32_t symbol = entry.inputs[i].dims[axis].symbol;
@@ -66,16 +67,14 @@ Status placePorts(stint_session &session) {
     if (!status.ok())
       return status.about(STINT_OBJECT_INPUT, i);
     session.places[input.buffer] =
-        port.bound
-            ? Place{static_cast<uint8_t *>(port.bound), port.boundBytes}
-            : port.own;
+        port.bound ? Place{static_cast<uint8_t *>(port.bound), port.boundBytes}
+                   : port.own;
   }
   for (uint32_t i = 0; i < entry.outputs.size; ++i) {
     PortState &port = session.output(i);
     session.places[entry.outputs[i].buffer] =
-        port.bound
-            ? Place{static_cast<uint8_t *>(port.bound), port.boundBytes}
-            : port.own;
+        port.bound ? Place{static_cast<uint8_t *>(port.bound), port.boundBytes}
+                   : port.own;
   }
   return success();
 }
@@ -139,9 +138,8 @@ Status Run::stopped() {
 Status Run::setRegister(uint32_t index, int64_t value) {
   if (index < plan.symbols.size &&
       (value < plan.symbols[index].lower || value > session.maxima[index]))
-    return failure(STINT_STATUS_OUT_OF_RANGE,
-                   "%o came to %a, the most is %b", value,
-                   session.maxima[index])
+    return failure(STINT_STATUS_OUT_OF_RANGE, "%o came to %a, the most is %b",
+                   value, session.maxima[index])
         .about(STINT_OBJECT_SYMBOL, index);
   session.registers[index] = value;
   return success();
@@ -369,8 +367,8 @@ stint_status stint_session_input(stint_session *session, uint32_t input,
   Status status = success();
   stint_tensor result{};
   if (!state.hasShape)
-    status = failure(STINT_STATUS_SHAPE_MISMATCH,
-                     "the shape of %o is not given");
+    status =
+        failure(STINT_STATUS_SHAPE_MISMATCH, "the shape of %o is not given");
   else if (!tensorBytes(port.type, port.dims.size, state.dims, &result.bytes))
     status = failure(STINT_STATUS_OVERFLOW, "the size of %o doesn't fit");
   else if (!state.bound && result.bytes > state.own.capacity)

@@ -131,9 +131,9 @@ Status setShape(stint_session *session, uint32_t index, uint32_t rank,
   const Port &port = entry.inputs[index];
   Status status = success();
   if (rank != port.dims.size)
-    status = failure(STINT_STATUS_SHAPE_MISMATCH,
-                     "%o was given %a dimensions, it has %b", rank,
-                     port.dims.size);
+    status =
+        failure(STINT_STATUS_SHAPE_MISMATCH,
+                "%o was given %a dimensions, it has %b", rank, port.dims.size);
   else if (rank && !dims)
     status = invalid("%o was given no dimensions");
   for (uint32_t axis = 0; axis < rank && status.ok(); ++axis) {

@@ -63,8 +63,7 @@ Status layOut(const stint_model &model, const Entry &entry,
   plan->maxima = sum.add(model.plan.symbols.size, sizeof(int64_t), 64);
   plan->buffers = sum.add(entry.buffers.size, sizeof(Place), 64);
   plan->ports = sum.add(ports, sizeof(PortState), 64);
-  plan->arguments =
-      sum.add(facts.maxBuffers, sizeof(stint_kernel_buffer), 64);
+  plan->arguments = sum.add(facts.maxBuffers, sizeof(stint_kernel_buffer), 64);
   plan->dims = sum.add(facts.maxDims, sizeof(int64_t), 64);
   plan->records = sum.add(plan->threads, sizeof(ThreadRecord), 64);
   // A line more than asked for keeps threads off each other's cache lines.
@@ -195,7 +194,8 @@ stint_status stint_model_memory(const stint_model *model,
     status = planSession(*model, options, &plan);
   if (!status.ok())
     return status.value;
-  const Profile &profile = model->plan.entries[plan.entry].profiles[plan.profile];
+  const Profile &profile =
+      model->plan.entries[plan.entry].profiles[plan.profile];
   stint_memory_info result{};
   result.session = plan.bytes;
   result.arena = profile.arenaSize;

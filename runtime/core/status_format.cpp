@@ -40,19 +40,18 @@ struct Writer {
 };
 
 // By enum stint_object_kind.
-const char *const kinds[] = {"it",      "input",   "output",   "symbol",
-                             "dispatch", "instruction", "buffer", "section",
-                             "variant", "weight",  "entry",    "memory layout",
-                             "kernel"};
+const char *const kinds[] = {
+    "it",          "input",         "output",  "symbol",  "dispatch",
+    "instruction", "buffer",        "section", "variant", "weight",
+    "entry",       "memory layout", "kernel"};
 constexpr int32_t kindCount = sizeof(kinds) / sizeof(kinds[0]);
 static_assert(kindCount == STINT_OBJECT_KERNEL + 1, "one name per kind");
 
 // The name of the object in the model; nullptr if it has none.
 const char *nameOf(const stint_status &status, const stint_model &model) {
   const Plan &plan = model.plan;
-  const Entry *entry = status.entry < plan.entries.size
-                           ? &plan.entries[status.entry]
-                           : nullptr;
+  const Entry *entry =
+      status.entry < plan.entries.size ? &plan.entries[status.entry] : nullptr;
   uint32_t i = status.object;
   switch (status.object_kind) {
   case STINT_OBJECT_INPUT:

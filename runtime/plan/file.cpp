@@ -47,8 +47,7 @@ Status verifySections(const PlanFile &file) {
   uint64_t end = file.header.plan_offset + file.header.plan_size;
   for (uint32_t i = 0; i < file.sections.size; ++i) {
     const stint_section &section = file.sections[i];
-    if (section.offset % STINT_SECTION_ALIGNMENT != 0 ||
-        section.offset < end ||
+    if (section.offset % STINT_SECTION_ALIGNMENT != 0 || section.offset < end ||
         !rangeFits(section.offset, section.size, file.header.file_size))
       return malformed("%o at offset %a doesn't fit the file",
                        static_cast<int64_t>(section.offset))

@@ -179,9 +179,9 @@ Status verifyProgram(const Plan &plan, const Entry &entry,
   for (uint32_t i = 0; i < program.size; ++i) {
     const Instruction &in = program[i];
     // Only the body may set a symbol, one that depends on data.
-    bool good = isBody || (in.opcode <= Opcode::check &&
-                           (in.opcode == Opcode::check ||
-                            in.dst >= plan.symbols.size));
+    bool good =
+        isBody || (in.opcode <= Opcode::check &&
+                   (in.opcode == Opcode::check || in.dst >= plan.symbols.size));
     switch (in.opcode) {
     case Opcode::constI64:
       good = good && in.dst < registers;
@@ -196,8 +196,7 @@ Status verifyProgram(const Plan &plan, const Entry &entry,
     case Opcode::max:
     case Opcode::equal:
     case Opcode::less:
-      good = good && in.dst < registers && in.a < registers &&
-             in.b < registers;
+      good = good && in.dst < registers && in.a < registers && in.b < registers;
       break;
     case Opcode::check:
       good = good && in.a < registers && in.imm >= 0 &&

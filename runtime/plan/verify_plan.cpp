@@ -43,8 +43,8 @@ Status verifyWeights(const Plan &plan, Span<const stint_section> sections) {
       return malformed("hashes for section %a, which holds no weights",
                        hashes.section);
     uint64_t size = sections[hashes.section].size;
-    uint64_t chunks = size / STINT_WEIGHT_CHUNK +
-                      (size % STINT_WEIGHT_CHUNK != 0 ? 1 : 0);
+    uint64_t chunks =
+        size / STINT_WEIGHT_CHUNK + (size % STINT_WEIGHT_CHUNK != 0 ? 1 : 0);
     if (hashes.hashes.size != chunks * 32)
       return malformed("%o has %a bytes of hashes for %b chunks",
                        hashes.hashes.size, static_cast<int64_t>(chunks))
@@ -65,8 +65,8 @@ Status verifyCode(const Plan &plan, Span<const stint_section> sections) {
       return malformed("%o has its code in section %a", variant.section)
           .about(STINT_OBJECT_VARIANT, i);
     if (variant.entries.size != plan.kernels.size)
-      return malformed("%o has %a entries for %b kernels",
-                       variant.entries.size, plan.kernels.size)
+      return malformed("%o has %a entries for %b kernels", variant.entries.size,
+                       plan.kernels.size)
           .about(STINT_OBJECT_VARIANT, i);
     uint64_t size = sections[variant.section].size;
     for (uint64_t entry : variant.entries)

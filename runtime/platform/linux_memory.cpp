@@ -82,16 +82,16 @@ static bool sealInMemfd(const void *bytes, uint64_t size, Mapping *mapping) {
     return false;
   bool written = true;
   for (uint64_t done = 0; done < size && written;) {
-    ssize_t count = write(static_cast<int>(fd),
-                          static_cast<const uint8_t *>(bytes) + done,
-                          size - done);
+    ssize_t count =
+        write(static_cast<int>(fd), static_cast<const uint8_t *>(bytes) + done,
+              size - done);
     written = count > 0 || (count < 0 && errno == EINTR);
     done += count > 0 ? static_cast<uint64_t>(count) : 0;
   }
   void *base = MAP_FAILED;
-  if (written && fcntl(static_cast<int>(fd), F_ADD_SEALS,
-                       F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW |
-                           F_SEAL_WRITE) == 0)
+  if (written &&
+      fcntl(static_cast<int>(fd), F_ADD_SEALS,
+            F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) == 0)
     base = mmap(nullptr, size, PROT_READ | PROT_EXEC, MAP_PRIVATE,
                 static_cast<int>(fd), 0);
   close(static_cast<int>(fd));

@@ -4,13 +4,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+// From linux/futex.h, which musl doesn't have.
+#define FUTEX_WAIT_PRIVATE 128
+#define FUTEX_WAKE_PRIVATE 129
 
 namespace stint::platform {
 
@@ -58,8 +61,7 @@ void park(std::atomic<uint32_t> *word, uint32_t expected) {
 }
 
 void unpark(std::atomic<uint32_t> *word) {
-  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 0x7fffffff, nullptr, nullptr,
-          0);
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 0x7fffffff, nullptr, nullptr, 0);
 }
 
 int64_t clock() {

@@ -71,9 +71,9 @@ uint32_t usableCpus();
 
 // What the CPU can do, by the ids of cpu_features.def.
 struct CpuInfo {
-  uint8_t machine = 0;     // enum Machine of plan.fbs
-  uint64_t bits[4] = {};   // feature id i: bit i % 64 of word i / 64
-  bool sha256 = false;     // has SHA-256 instructions
+  uint8_t machine = 0;   // enum Machine of plan.fbs
+  uint64_t bits[4] = {}; // feature id i: bit i % 64 of word i / 64
+  bool sha256 = false;   // has SHA-256 instructions
   bool has(uint32_t id) const {
     return id < 256 && (bits[id / 64] >> (id % 64) & 1);
   }

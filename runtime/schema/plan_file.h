@@ -19,9 +19,9 @@
 #include <stdint.h>
 
 #define STINT_FILE_MAGIC "STINT\r\n\x1a" // 8 bytes
-#define STINT_SECTION_ALIGNMENT 65536ull  // boards with 64 KiB pages
-#define STINT_WEIGHT_CHUNK 1048576ull     // bytes of weights per hash
-#define STINT_WEIGHT_ALIGNMENT 64ull      // of each weight entry in its section
+#define STINT_SECTION_ALIGNMENT 65536ull // boards with 64 KiB pages
+#define STINT_WEIGHT_CHUNK 1048576ull    // bytes of weights per hash
+#define STINT_WEIGHT_ALIGNMENT 64ull     // of each weight entry in its section
 
 typedef struct stint_file_header {
   uint8_t magic[8];

@@ -98,8 +98,7 @@ void *workerMain(void *pointer) {
   Worker &worker = *static_cast<Worker *>(pointer);
   stint_executor *executor = worker.executor;
   if (worker.cpu >= 0)
-    worker.pinned =
-        platform::pinCaller(static_cast<uint32_t>(worker.cpu)).ok();
+    worker.pinned = platform::pinCaller(static_cast<uint32_t>(worker.cpu)).ok();
   finishOne(executor); // started
   while (awaitWork(worker) == work) {
     executor->task(executor->argument, worker.index);
@@ -151,8 +150,7 @@ Status startWorkers(stint_executor *executor, const uint32_t *cpus,
     if (cpuCount)
       worker.cpu = static_cast<int32_t>(cpus[(i + 1) % cpuCount]);
     executor->unfinished.fetch_add(1, std::memory_order_relaxed);
-    Status status =
-        platform::startThread(&worker.thread, workerMain, &worker);
+    Status status = platform::startThread(&worker.thread, workerMain, &worker);
     if (!status.ok()) {
       executor->unfinished.fetch_sub(1, std::memory_order_relaxed);
       awaitWorkers(executor);
@@ -169,8 +167,7 @@ Status startWorkers(stint_executor *executor, const uint32_t *cpus,
   return success();
 }
 
-Status create(const stint_executor_options &options,
-              stint_executor **result) {
+Status create(const stint_executor_options &options, stint_executor **result) {
   uint32_t usable = platform::usableCpus();
   uint32_t threads = options.threads;
   if (options.cpu_count && !options.cpus)

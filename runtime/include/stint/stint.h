@@ -48,17 +48,17 @@ enum stint_status_code {
   STINT_OK = 0,
   STINT_STATUS_INVALID_ARGUMENT = 1, // the call breaks this header's contract
   STINT_STATUS_OUT_OF_MEMORY = 2,
-  STINT_STATUS_IO = 3,               // a = errno of the failing call
-  STINT_STATUS_MALFORMED = 4,        // not a plan, damaged, or not verifying
-  STINT_STATUS_UNSUPPORTED = 5,      // a sound plan, but not for this runtime
-                                     // or this machine
-  STINT_STATUS_NOT_FOUND = 6,        // no such name or index
-  STINT_STATUS_SHAPE_MISMATCH = 7,   // ranks or dimensions disagree
-  STINT_STATUS_OUT_OF_RANGE = 8,     // a dimension outside its bounds
-  STINT_STATUS_KERNEL_FAILED = 9,    // a = what the kernel returned
+  STINT_STATUS_IO = 3,             // a = errno of the failing call
+  STINT_STATUS_MALFORMED = 4,      // not a plan, damaged, or not verifying
+  STINT_STATUS_UNSUPPORTED = 5,    // a sound plan, but not for this runtime
+                                   // or this machine
+  STINT_STATUS_NOT_FOUND = 6,      // no such name or index
+  STINT_STATUS_SHAPE_MISMATCH = 7, // ranks or dimensions disagree
+  STINT_STATUS_OUT_OF_RANGE = 8,   // a dimension outside its bounds
+  STINT_STATUS_KERNEL_FAILED = 9,  // a = what the kernel returned
   STINT_STATUS_CANCELLED = 10,
   STINT_STATUS_DEADLINE = 11,
-  STINT_STATUS_OVERFLOW = 12         // arithmetic on sizes overflowed
+  STINT_STATUS_OVERFLOW = 12 // arithmetic on sizes overflowed
 };
 
 // What `object` of a status counts.
@@ -108,13 +108,32 @@ STINT_API int64_t stint_clock_ns(void);
 
 // Element types, numbered as in ONNX's TensorProto.DataType.
 enum stint_type {
-  STINT_F32 = 1, STINT_U8 = 2, STINT_I8 = 3, STINT_U16 = 4, STINT_I16 = 5,
-  STINT_I32 = 6, STINT_I64 = 7, STINT_STRING = 8, STINT_BOOL = 9,
-  STINT_F16 = 10, STINT_F64 = 11, STINT_U32 = 12, STINT_U64 = 13,
-  STINT_C64 = 14, STINT_C128 = 15, STINT_BF16 = 16, STINT_F8E4M3FN = 17,
-  STINT_F8E4M3FNUZ = 18, STINT_F8E5M2 = 19, STINT_F8E5M2FNUZ = 20,
-  STINT_U4 = 21, STINT_I4 = 22, STINT_F4E2M1 = 23, STINT_F8E8M0 = 24,
-  STINT_U2 = 25, STINT_I2 = 26
+  STINT_F32 = 1,
+  STINT_U8 = 2,
+  STINT_I8 = 3,
+  STINT_U16 = 4,
+  STINT_I16 = 5,
+  STINT_I32 = 6,
+  STINT_I64 = 7,
+  STINT_STRING = 8,
+  STINT_BOOL = 9,
+  STINT_F16 = 10,
+  STINT_F64 = 11,
+  STINT_U32 = 12,
+  STINT_U64 = 13,
+  STINT_C64 = 14,
+  STINT_C128 = 15,
+  STINT_BF16 = 16,
+  STINT_F8E4M3FN = 17,
+  STINT_F8E4M3FNUZ = 18,
+  STINT_F8E5M2 = 19,
+  STINT_F8E5M2FNUZ = 20,
+  STINT_U4 = 21,
+  STINT_I4 = 22,
+  STINT_F4E2M1 = 23,
+  STINT_F8E8M0 = 24,
+  STINT_U2 = 25,
+  STINT_I2 = 26
 };
 
 // Bits an element takes (bool: 8); 0 for an unknown type and for strings.
@@ -141,8 +160,8 @@ typedef struct stint_static_kernel {
 } stint_static_kernel;
 
 typedef struct stint_model_options {
-  size_t size;         // sizeof(stint_model_options)
-  int32_t verify;      // enum stint_verify
+  size_t size;    // sizeof(stint_model_options)
+  int32_t verify; // enum stint_verify
   // Forces a variant by name; NULL: the best one this machine can run. "none":
   // no code at all, for queries and the null device on any machine.
   const char *variant;
@@ -171,10 +190,9 @@ STINT_API stint_status stint_model_open_fd(int fd, uint64_t offset,
                                            const stint_model_options *options,
                                            stint_model **model);
 // A plan in memory, aligned to 64 bytes, which must outlive the model.
-STINT_API stint_status
-stint_model_open_memory(const void *data, size_t size,
-                        const stint_model_options *options,
-                        stint_model **model);
+STINT_API stint_status stint_model_open_memory(
+    const void *data, size_t size, const stint_model_options *options,
+    stint_model **model);
 
 // Reference counting; any thread. Sessions hold a reference of their own.
 // Releasing NULL does nothing.
@@ -301,9 +319,8 @@ typedef struct stint_executor_options {
 // An executor may be shared by sessions on different threads: a dispatch that
 // finds it busy runs on its own thread alone. Results never depend on the
 // number of threads.
-STINT_API stint_status
-stint_executor_create(const stint_executor_options *options,
-                      stint_executor **executor);
+STINT_API stint_status stint_executor_create(
+    const stint_executor_options *options, stint_executor **executor);
 STINT_API uint32_t stint_executor_threads(const stint_executor *executor);
 // Binds the calling thread to the first CPU of the list, if there is one.
 STINT_API stint_status stint_executor_pin_caller(stint_executor *executor);
@@ -366,10 +383,9 @@ STINT_API stint_status
 stint_session_create(stint_model *model, const stint_session_options *options,
                      stint_session **session);
 // In the caller's memory, which must outlive the session.
-STINT_API stint_status
-stint_session_create_in(stint_model *model,
-                        const stint_session_options *options, void *memory,
-                        size_t bytes, stint_session **session);
+STINT_API stint_status stint_session_create_in(
+    stint_model *model, const stint_session_options *options, void *memory,
+    size_t bytes, stint_session **session);
 // Destroying NULL does nothing. Memory of the caller's isn't freed.
 STINT_API void stint_session_destroy(stint_session *session);
 
@@ -440,8 +456,8 @@ STINT_API stint_status stint_session_output(stint_session *session,
 // What one thread did for one dispatch. Times on the clock of stint_clock_ns.
 typedef struct stint_profile_event {
   size_t size;
-  uint32_t dispatch;   // names: stint_model_dispatch_*
-  uint32_t thread;     // 0: the caller of run
+  uint32_t dispatch; // names: stint_model_dispatch_*
+  uint32_t thread;   // 0: the caller of run
   const char *kernel;
   int64_t begin_ns, end_ns;
   uint64_t workgroups; // done by this thread
