@@ -92,7 +92,7 @@ Status runPrologue(const Plan &plan, const Entry &entry, int64_t *registers) {
 }
 
 void findTargets(Span<const Instruction> body, uint32_t *targets) {
-  uint32_t stack[maxNesting], depth = 0;
+  uint32_t stack[maxNesting] = {}, depth = 0;
   for (uint32_t i = 0; i < body.size; ++i) {
     targets[i] = i;
     switch (body[i].opcode) {

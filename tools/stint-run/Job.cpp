@@ -256,7 +256,7 @@ int readInputs(Job *job) {
     new (&job->inputs[i]) Tensor();
 
   for (uint32_t i = 0; i < options.shapes.count; ++i) {
-    uint32_t index;
+    uint32_t index = 0;
     const char *value;
     if (int code = resolve(*job, false, "--shape", options.shapes.items[i],
                            &index, &value))
@@ -270,7 +270,7 @@ int readInputs(Job *job) {
     shaped[index] = true;
   }
   for (uint32_t i = 0; i < options.inputs.count; ++i) {
-    uint32_t index;
+    uint32_t index = 0;
     const char *value;
     if (int code = resolve(*job, false, "--input", options.inputs.items[i],
                            &index, &value))
@@ -326,7 +326,7 @@ int pairOutputs(Job *job) {
   if (!job->outputFiles)
     return fail(ExitFailed, "out of memory");
   for (uint32_t i = 0; i < options.outputs.count; ++i) {
-    uint32_t index;
+    uint32_t index = 0;
     const char *value;
     if (int code = resolve(*job, true, "--output", options.outputs.items[i],
                            &index, &value))
