@@ -237,8 +237,8 @@ Expected<std::vector<Variant>> stint::target::resolve(StringRef targets, StringR
     for (Variant &variant : chosen)
       result.push_back(std::move(variant));
   }
-  for (auto [i, used] : llvm::enumerate(cpuUsed))
-    if (!used)
+  for (size_t i = 0; i < cpuNames.size(); ++i)
+    if (!cpuUsed[i])
       return failure("--cpu '" + cpuNames[i] + "' is neither a variant nor a CPU of the chosen targets");
 
   for (StringRef word : featureNames) {
