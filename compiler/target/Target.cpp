@@ -214,8 +214,8 @@ Expected<std::vector<Variant>> stint::target::resolve(StringRef targets, StringR
   SmallVector<bool> cpuUsed(cpuNames.size(), false);
   for (const FamilyRow *family : families) {
     std::vector<Variant> defaults = variantsOf(family->name), chosen;
-    for (auto [i, name] : llvm::enumerate(cpuNames)) {
-      name = name.trim();
+    for (size_t i = 0; i < cpuNames.size(); ++i) {
+      StringRef name = cpuNames[i].trim();
       auto known = llvm::find_if(defaults, [&](const Variant &v) { return v.name == name; });
       std::optional<Variant> variant;
       if (known != defaults.end())
@@ -229,8 +229,8 @@ Expected<std::vector<Variant>> stint::target::resolve(StringRef targets, StringR
         chosen.push_back(*variant);
     }
     // Plan order: the runtime takes the last variant that the machine has.
-    llvm::stable_sort(chosen, [](const Variant &a, const Variant &b) {
-      return a.featureIds.size() < b.featureIds.size();
+    llvm::sort(chosen, [](const Variant &a, const Variant &b) {
+      return std::make_pair(a.featureIds.size(), a.name) < std::make_pair(b.featureIds.size(), b.name);
     });
     if (chosen.empty())
       chosen = defaults;

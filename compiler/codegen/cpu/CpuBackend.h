@@ -42,7 +42,7 @@ llvm::Expected<std::string> emitText(mlir::ModuleOp module, const target::Varian
 /// at any address that is a multiple of 4096 (AArch64 addresses by page).
 struct LinkedCode {
   std::vector<char> bytes;
-  /// Offset of each kernel, in the order asked for. Multiples of 16.
+  /// Offset of each kernel, in the order asked for. Multiples of 4.
   std::vector<uint64_t> entries;
 };
 

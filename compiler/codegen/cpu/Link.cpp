@@ -1,7 +1,7 @@
 // Links a variant's objects with LLD, in this process, into one flat blob.
 //
-// The link is that of a shared library whose first bytes, at address 0, are
-// all text and read-only data; what a dynamic loader would need comes after
+// The link is that of a shared library with all text and read-only data in one
+// section that starts a page; what a dynamic loader would need lies around it
 // and is cut off. With hidden symbols and PC-relative code nothing is left to
 // relocate, which is checked, as is that nothing is writable.
 #include "compiler/codegen/cpu/CpuBackend.h"
@@ -24,14 +24,13 @@ using namespace stint::codegen;
 
 static constexpr StringLiteral kScript = R"(
 SECTIONS {
-  . = 0;
-  .blob : ALIGN(64) { *(.text .text.*) . = ALIGN(64); *(.rodata .rodata.*) }
+  .blob : ALIGN(4096) { *(.text .text.*) . = ALIGN(64); *(.rodata .rodata.*) }
   .writable : { *(.data .data.* .bss .bss.* COMMON .got .got.plt .tdata .tbss .init_array .fini_array .data.rel.ro .data.rel.ro.*) }
   /DISCARD/ : { *(.comment) *(.eh_frame) *(.note.*) *(.debug*) }
 }
 )";
 
-static Error failure(const Twine &message) { return createStringError(inconvertibleErrorCode(), message); }
+static Error makeError(const Twine &message) { return createStringError(inconvertibleErrorCode(), message); }
 
 static Error writeFile(const Twine &path, StringRef bytes) {
   std::error_code error;
@@ -43,7 +42,7 @@ static Error writeFile(const Twine &path, StringRef bytes) {
     out.clear_error();
   }
   if (error)
-    return failure("cannot write " + path + ": " + error.message() + " (the linker needs temporary files)");
+    return makeError("cannot write " + path + ": " + error.message() + " (the linker needs temporary files)");
   return Error::success();
 }
 
@@ -55,8 +54,9 @@ static Expected<LinkedCode> flatten(StringRef file, ArrayRef<std::string> kernel
     return parsed.takeError();
   auto *elf = dyn_cast<ELFObjectFileBase>(parsed->get());
   if (!elf)
-    return failure("internal error: the linker did not write ELF");
+    return makeError("internal error: the linker did not write ELF");
   LinkedCode code;
+  uint64_t base = 0;
   for (const ELFSectionRef section : elf->sections()) {
     Expected<StringRef> name = section.getName();
     if (!name)
@@ -66,16 +66,17 @@ static Expected<LinkedCode> flatten(StringRef file, ArrayRef<std::string> kernel
       Expected<StringRef> bytes = section.getContents();
       if (!bytes)
         return bytes.takeError();
-      if (section.getAddress() != 0)
-        return failure("internal error: code was not linked at address 0");
+      base = section.getAddress();
+      if (base % 4096 != 0)
+        return makeError("internal error: code was not linked at the start of a page");
       code.bytes.assign(bytes->begin(), bytes->end());
     } else if (allocated && section.getSize() != 0) {
       if (section.getType() == ELF::SHT_REL || section.getType() == ELF::SHT_RELA || section.getType() == ELF::SHT_RELR)
-        return failure("internal error: kernels need relocations");
+        return makeError("internal error: kernels need relocations");
       if ((section.getFlags() & ELF::SHF_WRITE) && section.getType() != ELF::SHT_DYNAMIC)
-        return failure("internal error: kernels have writable data (" + *name + ")");
+        return makeError("internal error: kernels have writable data (" + *name + ")");
       if (section.getType() == ELF::SHT_PROGBITS)
-        return failure("internal error: section " + *name + " of kernels has no place");
+        return makeError("internal error: section " + *name + " of kernels has no place");
     }
   }
   StringMap<uint64_t> addresses;
@@ -90,9 +91,9 @@ static Expected<LinkedCode> flatten(StringRef file, ArrayRef<std::string> kernel
   }
   for (const std::string &kernel : kernels) {
     auto found = addresses.find(kernel);
-    if (found == addresses.end() || found->second >= code.bytes.size())
-      return failure("internal error: kernel '" + kernel + "' is missing from the linked code");
-    code.entries.push_back(found->second);
+    if (found == addresses.end() || found->second - base >= code.bytes.size())
+      return makeError("internal error: kernel '" + kernel + "' is missing from the linked code");
+    code.entries.push_back(found->second - base);
   }
   return code;
 }
@@ -106,7 +107,7 @@ Expected<LinkedCode> codegen::linkVariant(ArrayRef<ArrayRef<char>> objects, Arra
 
   SmallString<128> folder;
   if (std::error_code error = sys::fs::createUniqueDirectory("stint-link", folder))
-    return failure("cannot make a temporary folder: " + error.message());
+    return makeError("cannot make a temporary folder: " + error.message());
   auto cleanUp = make_scope_exit([&] { sys::fs::remove_directories(folder); });
   auto path = [&](const Twine &name) { return (folder + "/" + name).str(); };
 
@@ -135,9 +136,9 @@ Expected<LinkedCode> codegen::linkVariant(ArrayRef<ArrayRef<char>> objects, Arra
   raw_string_ostream stream(messages);
   lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0)
-    return failure("internal error: linking kernels failed: " + StringRef(messages).trim());
+    return makeError("internal error: linking kernels failed: " + StringRef(messages).trim());
   auto linked = MemoryBuffer::getFile(path("linked"), /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!linked)
-    return failure("cannot read the linked code: " + linked.getError().message());
+    return makeError("cannot read the linked code: " + linked.getError().message());
   return flatten((*linked)->getBuffer(), kernels);
 }
