@@ -1,6 +1,7 @@
 // Constants, weights and kernel regions.
 #include "dialects/Graph/GraphDialect.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -87,5 +88,19 @@ LogicalResult KernelOp::verify() {
   int64_t contractions = llvm::count_if(block, [](Operation &op) { return isa<MatMulOp, ConvOp>(op); });
   if (getKind() == KernelKind::contraction && contractions != 1)
     return emitOpError() << "a contraction holds exactly one matmul or conv";
+  return success();
+}
+
+// call
+
+LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  auto callee = symbolTable.lookupNearestSymbolFrom<func::FuncOp>(*this, getKernelAttr());
+  if (!callee)
+    return emitOpError() << "names no kernel: " << getKernel();
+  if (callee.getNumArguments() != getInputs().size() || callee.getNumResults() != getOutputs().size())
+    return emitOpError() << "does not match the operands and results of @" << getKernel();
+  auto symbols = callee->getAttrOfType<ArrayAttr>(kSymbolsAttr);
+  if ((symbols ? symbols.size() : 0) != getSymbols().size())
+    return emitOpError() << "does not match the symbols of @" << getKernel();
   return success();
 }

@@ -4,6 +4,7 @@
 
 include "dialects/Graph/GraphTypes.td"
 include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -55,6 +56,18 @@ def Graph_YieldOp : Graph_Op<"yield", [Pure, Terminator, HasParent<"KernelOp">]>
   let arguments = (ins Variadic<Graph_AnyTensor>:$values);
   let builders = [OpBuilder<(ins), [{ }]>];
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+def Graph_CallOp : Graph_Op<"call", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs an outlined kernel";
+  let description = [{
+    Made by the schedule passes. The kernel is a private function with its own
+    `graph.symbols`; its symbol `i` is the module's symbol `symbols[i]`. The
+    operand and result types are the kernel's with these symbols put in.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Graph_AnyTensor>:$inputs, DenseI64ArrayAttr:$symbols);
+  let results = (outs Variadic<Graph_AnyTensor>:$outputs);
+  let assemblyFormat = "$kernel `(` $inputs `)` `symbols` $symbols attr-dict `:` functional-type($inputs, results)";
 }
 
 #endif

@@ -1,0 +1,75 @@
+// Every pass of the compiler between import and code generation, in the order
+// in which they run. One file a pass, one lit test a pass, one stem.
+#ifndef STINT_PASSES_PASSES_TD
+#define STINT_PASSES_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def SimplifyGraph : Pass<"stint-simplify-graph", "::mlir::ModuleOp"> {
+  let summary = "canonical forms, common subexpressions, recipes instead of work on weights";
+  let description = [{
+    Only rewrites that give the same bits: `x * 1`, `pow(x, 2) = x * x`,
+    reshape, transpose and cast of a weight become steps of its recipe, a
+    transpose that moves only dimensions of 1 becomes a reshape. Equal
+    operations are merged and unused ones removed.
+  }];
+}
+
+def HoistConstants : Pass<"stint-hoist-constants", "::mlir::ModuleOp"> {
+  let summary = "moves work whose operands are all constant into @constants";
+  let description = [{
+    Makes a function `@constants() -> (values…)` of every maximal subgraph
+    that depends on weights and constants only; `@main` takes the values as
+    additional arguments marked `stint.constant = N` (result N). The driver
+    compiles and runs the function and puts weights in place of the arguments.
+  }];
+}
+
+def AssignLayouts : Pass<"stint-assign-layouts", "::mlir::ModuleOp"> {
+  let summary = "decides how every tensor lies in memory";
+  let description = [{
+    Channels-last around convolutions and pooling, panels for the right
+    operands of contractions; whatever does not care follows its operands;
+    transposes and reshapes become views where they can. Weights take the
+    wanted layout in their type, other values get a `graph.relayout`. Inputs
+    and outputs of the function are row-major.
+  }];
+}
+
+def FuseContractions : Pass<"stint-fuse-contractions", "::mlir::ModuleOp"> {
+  let summary = "a matmul or convolution with its elementwise consumers becomes one kernel";
+}
+
+def FuseLoopNests : Pass<"stint-fuse-loop-nests", "::mlir::ModuleOp"> {
+  let summary = "everything else becomes loop-nest kernels";
+  let description = [{
+    Grows each kernel from its last operation towards producers that nothing
+    else uses, as long as nothing expensive is computed twice. Reductions over
+    the innermost dimension in memory join their consumers (softmax and layer
+    norm are one kernel).
+  }];
+}
+
+def OutlineKernels : Pass<"stint-outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "kernel regions become private functions, equal ones shared";
+}
+
+def BuildPlan : Pass<"stint-build-plan", "::mlir::ModuleOp"> {
+  let summary = "the main function becomes a plan entry";
+  let dependentDialects = ["::stint::plan::PlanDialect"];
+}
+
+def PlanMemory : Pass<"stint-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "places arena buffers: lifetimes, in-place results, offsets";
+  let description = [{
+    One profile at the symbols' upper bounds. Several greedy orders are tried
+    and the smallest arena kept.
+  }];
+  let dependentDialects = ["::stint::plan::PlanDialect"];
+  let statistics = [
+    Statistic<"arenaBytes", "arena-bytes", "bytes of the arena">,
+    Statistic<"boundBytes", "lower-bound", "largest sum of bytes alive at once">
+  ];
+}
+
+#endif

@@ -1,0 +1,242 @@
+// Arena layout of an entry.
+//   1. Live ranges over the order of dispatches and copies.
+//   2. A result takes the place of an operand that dies there, if the kernel
+//      reads that operand pointwise and both lie alike (their ranges merge).
+//   3. Offsets: ranges are placed one by one into the best-fitting gap
+//      between those alive at the same time. The order decides how well that
+//      goes: by size, by size times length, by start; then the best order is
+//      perturbed (deterministically) while it is above the lower bound.
+#include "passes/Passes.h"
+#include "passes/Views.h"
+#include "passes/fuse/KernelRegion.h"
+
+#include "dialects/Graph/Shapes.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/SmallSet.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace stint::passes {
+#define GEN_PASS_DEF_PLANMEMORY
+#include "passes/Passes.h.inc"
+} // namespace stint::passes
+
+using namespace mlir;
+using namespace stint;
+using namespace stint::graph;
+
+static constexpr int64_t kAlignment = 64;
+/// Arenas beyond this come from bounds that were never meant.
+static constexpr int64_t kMaxBytes = int64_t(1) << 46;
+static constexpr int kPerturbations = 400;
+
+namespace {
+/// Memory alive from work item `first` to `last`, inclusive.
+struct LiveRange {
+  int64_t first, last;
+  uint64_t bytes;
+  uint64_t offset = 0;
+  bool overlaps(const LiveRange &other) const { return first <= other.last && other.first <= last; }
+};
+
+/// Places `ranges` in `order`; returns the arena's size.
+uint64_t place(MutableArrayRef<LiveRange> ranges, ArrayRef<size_t> order) {
+  uint64_t arena = 0;
+  SmallVector<size_t> placed; // by offset
+  for (size_t index : order) {
+    LiveRange &range = ranges[index];
+    uint64_t end = 0, bestOffset = 0, bestGap = UINT64_MAX;
+    bool found = false;
+    for (size_t other : placed) {
+      if (!ranges[other].overlaps(range))
+        continue;
+      if (ranges[other].offset > end && ranges[other].offset - end >= range.bytes &&
+          ranges[other].offset - end < bestGap) {
+        found = true;
+        bestOffset = end;
+        bestGap = ranges[other].offset - end;
+      }
+      end = std::max(end, ranges[other].offset + ranges[other].bytes);
+    }
+    range.offset = found ? bestOffset : end;
+    arena = std::max(arena, range.offset + range.bytes);
+    placed.insert(llvm::upper_bound(placed, index,
+                                    [&](size_t a, size_t b) { return ranges[a].offset < ranges[b].offset; }),
+                  index);
+  }
+  return arena;
+}
+
+uint64_t lowerBound(ArrayRef<LiveRange> ranges, int64_t items) {
+  uint64_t bound = 0;
+  for (int64_t at = 0; at < items; ++at) {
+    uint64_t sum = 0;
+    for (const LiveRange &range : ranges)
+      if (range.first <= at && at <= range.last)
+        sum += range.bytes;
+    bound = std::max(bound, sum);
+  }
+  return bound;
+}
+
+uint64_t placeWell(SmallVectorImpl<LiveRange> &ranges, uint64_t bound) {
+  SmallVector<size_t> identity = llvm::to_vector(llvm::seq<size_t>(0, ranges.size()));
+  SmallVector<size_t> bestOrder = identity;
+  uint64_t best = UINT64_MAX;
+  auto attempt = [&](ArrayRef<size_t> order) {
+    SmallVector<LiveRange> trial(ranges.begin(), ranges.end());
+    uint64_t arena = place(trial, order);
+    if (arena >= best)
+      return false;
+    best = arena;
+    ranges = trial;
+    bestOrder.assign(order.begin(), order.end());
+    return true;
+  };
+  auto by = [&](auto key) {
+    SmallVector<size_t> order = identity;
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return std::make_pair(-key(ranges[a]), a) < std::make_pair(-key(ranges[b]), b); });
+    attempt(order);
+  };
+  by([](const LiveRange &r) { return static_cast<double>(r.bytes); });
+  by([](const LiveRange &r) { return static_cast<double>(r.bytes) * static_cast<double>(r.last - r.first + 1); });
+  by([](const LiveRange &r) { return static_cast<double>(r.last - r.first); });
+  by([](const LiveRange &r) { return -static_cast<double>(r.first); });
+  uint64_t state = 0x9e3779b97f4a7c15;
+  for (int i = 0; i < kPerturbations && best > bound && ranges.size() > 1; ++i) {
+    SmallVector<size_t> order = bestOrder;
+    for (int swaps = 0; swaps < 1 + i % 3; ++swaps) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      size_t from = (state >> 33) % order.size(), to = (state >> 13) % order.size();
+      size_t moved = order[from];
+      order.erase(order.begin() + from);
+      order.insert(order.begin() + to, moved);
+    }
+    attempt(order);
+  }
+  return best;
+}
+
+/// The number of the kernel's result whose elements alone read `argument`,
+/// each at its own index, or -1.
+int64_t pointwiseResult(func::FuncOp kernel, BlockArgument argument) {
+  auto type = cast<GraphTensorType>(argument.getType());
+  SmallVector<Value> pending = {argument};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    for (Operation *user : value.getUsers()) {
+      if (isa<func::ReturnOp>(user) || !seen.insert(user).second)
+        continue;
+      if (!passes::isElementwise(user) ||
+          cast<GraphTensorType>(user->getResult(0).getType()).getShape() != type.getShape())
+        return -1;
+      pending.push_back(user->getResult(0));
+    }
+  }
+  for (auto [i, result] : llvm::enumerate(kernel.getResultTypes())) {
+    auto resultType = cast<GraphTensorType>(result);
+    bool tiled = type.getLayout() && type.getLayout().isTiled();
+    if (!tiled && elementBytes(resultType.getElementType()) == elementBytes(type.getElementType()) &&
+        passes::sameMemory(GraphTensorType::get(type.getShape(), resultType.getElementType(), type.getLayout()),
+                           resultType))
+      return i;
+  }
+  return -1;
+}
+
+struct PlanMemory : passes::impl::PlanMemoryBase<PlanMemory> {
+  void runOnOperation() override {
+    for (auto entry : getOperation().getOps<plan::EntryOp>())
+      if (failed(plan(entry)))
+        return signalPassFailure();
+  }
+
+  LogicalResult plan(plan::EntryOp entry) {
+    Symbols symbols = Symbols::of(entry);
+    SmallVector<Value> buffers = entry.getBuffers();
+    // Live ranges.
+    DenseMap<Value, size_t> rangeOf;
+    SmallVector<LiveRange> ranges;
+    SmallVector<uint64_t> capacities;
+    int64_t items = 0;
+    SmallVector<Operation *> work;
+    for (Operation &op : entry.getBody().front())
+      if (isa<plan::DispatchOp, plan::CopyOp, plan::LoadOp>(op))
+        work.push_back(&op);
+    items = work.size();
+    for (Value value : buffers) {
+      auto buffer = value.getDefiningOp<plan::BufferOp>();
+      if (!buffer)
+        continue;
+      int64_t bytes = symbols.upper(symbols.simplify(plan::byteSize(cast<GraphTensorType>(buffer.getType()))));
+      if (bytes > kMaxBytes)
+        return buffer.emitError() << "needs " << bytes << " bytes at the bounds of its dimensions: narrow them with --dim";
+      rangeOf[value] = ranges.size();
+      capacities.push_back(std::max<int64_t>(bytes, 0));
+      ranges.push_back({items, -1, llvm::alignTo(std::max<int64_t>(bytes, 1), kAlignment)});
+    }
+    for (auto [at, op] : llvm::enumerate(work))
+      for (Value operand : op->getOperands())
+        if (auto it = rangeOf.find(operand); it != rangeOf.end()) {
+          LiveRange &range = ranges[it->second];
+          range.first = std::min<int64_t>(range.first, at);
+          range.last = std::max<int64_t>(range.last, at);
+        }
+    // In place: follow `group` to the range that holds a buffer's memory.
+    SmallVector<size_t> group = llvm::to_vector(llvm::seq<size_t>(0, ranges.size()));
+    for (auto [at, op] : llvm::enumerate(work))
+      if (auto dispatch = dyn_cast<plan::DispatchOp>(op))
+        shareInPlace(dispatch, at, rangeOf, ranges, group);
+    SmallVector<LiveRange> merged;
+    SmallVector<size_t> mergedIndex(ranges.size(), SIZE_MAX);
+    for (size_t i = 0; i < ranges.size(); ++i)
+      if (group[i] == i && ranges[i].last >= 0) {
+        mergedIndex[i] = merged.size();
+        merged.push_back(ranges[i]);
+      }
+    uint64_t bound = lowerBound(merged, items), arena = merged.empty() ? 0 : placeWell(merged, bound);
+
+    SmallVector<int64_t> maxima, offsets, sizes;
+    for (size_t i = 0; i < symbols.size(); ++i)
+      maxima.push_back(symbols[i].getUpper());
+    for (Value value : buffers) {
+      auto it = rangeOf.find(value);
+      bool used = it != rangeOf.end() && mergedIndex[group[it->second]] != SIZE_MAX;
+      offsets.push_back(used ? merged[mergedIndex[group[it->second]]].offset : 0);
+      sizes.push_back(used ? capacities[it->second] : 0);
+    }
+    arenaBytes += arena;
+    boundBytes += bound;
+    OpBuilder builder(entry);
+    entry.setProfilesAttr(builder.getArrayAttr(
+        plan::ProfileAttr::get(builder.getContext(), maxima, arena, bound, offsets, sizes)));
+    return success();
+  }
+
+  void shareInPlace(plan::DispatchOp dispatch, int64_t at, const DenseMap<Value, size_t> &rangeOf,
+                    MutableArrayRef<LiveRange> ranges, MutableArrayRef<size_t> group) {
+    auto kernel = getOperation().lookupSymbol<func::FuncOp>(dispatch.getKernel());
+    llvm::SmallSet<int64_t, 4> taken;
+    for (auto [i, input] : llvm::enumerate(dispatch.getInputs())) {
+      auto from = rangeOf.find(input);
+      if (from == rangeOf.end() || llvm::count(dispatch.getInputs(), input) != 1)
+        continue;
+      size_t source = group[from->second];
+      if (ranges[source].last != at)
+        continue;
+      int64_t result = pointwiseResult(kernel, kernel.getArgument(i));
+      if (result < 0 || taken.contains(result))
+        continue;
+      auto to = rangeOf.find(dispatch.getOutputs()[result]);
+      if (to == rangeOf.end() || group[to->second] != to->second || ranges[to->second].first != at ||
+          ranges[to->second].bytes != ranges[source].bytes)
+        continue;
+      taken.insert(result);
+      // The kernel is shared: all its dispatches may now alias these.
+      kernel.setArgAttr(i, plan::kInPlaceAttr, IntegerAttr::get(IntegerType::get(&getContext(), 64), result));
+      ranges[source].last = ranges[to->second].last;
+      group[to->second] = source;
+    }
+  }
+};
+} // namespace
