@@ -65,7 +65,7 @@ def Graph_StepAttr : Graph_Attr<"Step", "step"> {
     * `#graph.step<reshape, [2, 3]>`: row-major reinterpretation.
     * `#graph.step<cast, f32>`: element conversion, ONNX Cast semantics.
   }];
-  let parameters = (ins "::llvm::StringRef":$kind, OptionalArrayRefParameter<"int64_t">:$values,
+  let parameters = (ins StringRefParameter<"which transform">:$kind, OptionalArrayRefParameter<"int64_t">:$values,
                         DefaultValuedParameter<"::mlir::Type", "::mlir::Type()">:$type);
   let hasCustomAssemblyFormat = 1;
   let builders = [
