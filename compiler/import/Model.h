@@ -70,7 +70,7 @@ struct ValueInfo {
 
 struct Graph;
 
-struct Attribute {
+struct NodeAttribute {
   // AttributeProto.AttributeType, where stated.
   enum class Kind { Undefined, Float, Int, String, Tensor, Graph, Floats, Ints, Strings, Tensors, Graphs,
                     SparseTensor, SparseTensors, TypeProto, TypeProtos };
@@ -89,8 +89,8 @@ struct Attribute {
 struct Node {
   std::string name, opType, domain; // domain "ai.onnx" is read as ""
   std::vector<std::string> inputs, outputs; // "" is an omitted one
-  std::vector<Attribute> attributes;
-  const Attribute *find(llvm::StringRef attribute) const;
+  std::vector<NodeAttribute> attributes;
+  const NodeAttribute *find(llvm::StringRef attribute) const;
   /// The name, or where there is none the first output's.
   llvm::StringRef label() const;
 };
@@ -107,7 +107,7 @@ struct Graph {
 struct Function {
   std::string name, domain;
   std::vector<std::string> inputs, outputs;
-  std::vector<Attribute> defaults; // attribute_proto
+  std::vector<NodeAttribute> defaults; // attribute_proto
   std::vector<Node> nodes;
   std::map<std::string, int64_t> opsets;
 };

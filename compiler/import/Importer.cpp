@@ -1,0 +1,651 @@
+// Walks an ONNX graph and builds the module.
+//
+// Only nodes that the outputs depend on are imported. Every ONNX value is an
+// `Operand`; constants and shape arithmetic become operators on first use as
+// data. A node that cannot be imported poisons its results; nodes that depend
+// on poison are still checked against the rule table, so that one run lists
+// every unsupported operator.
+#include "compiler/import/Importer.h"
+#include "compiler/import/ImporterImpl.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace stint;
+using namespace stint::import;
+using graph::GraphTensorType;
+
+constexpr int kMaxCallDepth = 32;
+/// The newest opset of ONNX's own domain that the rules were written for.
+constexpr int64_t kNewestOpset = 26;
+
+Importer::Importer(Model &model, const ImportOptions &options, MLIRContext &context, Diagnostics &diagnostics,
+                   ImportedModel &result)
+    : model(model), options(options), context(context), diagnostics(diagnostics), result(result), builder(&context) {}
+
+// Printing.
+
+std::string Importer::print(AffineExpr expr) const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << expr;
+  return text;
+}
+
+std::string Importer::print(GraphTensorType type) const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << type.getElementType() << "[";
+  llvm::interleaveComma(type.getShape(), os, [&](AffineExpr d) { os << d; });
+  os << "]";
+  return text;
+}
+
+Location Importer::locationOf(const Node &node) {
+  return NameLoc::get(builder.getStringAttr(node.label() + " (" + node.opType + ")"));
+}
+
+OperatorUse &Importer::use(const Node &node, int64_t opset) {
+  for (OperatorUse &u : result.operators)
+    if (u.domain == node.domain && u.opType == node.opType && u.version == opset)
+      return u;
+  result.operators.push_back({node.domain, node.opType, opset, 0, 0});
+  return result.operators.back();
+}
+
+void Importer::reportUnsupported(const Node &node, int64_t opset, std::string types, std::string why) {
+  ++use(node, opset).unsupported;
+  diagnostics.report(UnsupportedNode{node.domain, node.opType, opset, node.label().str(), std::move(types), std::move(why)});
+}
+
+// Values.
+
+Operand *Importer::newOperand(StringRef name) {
+  operands.emplace_back();
+  operands.back().name = name.str();
+  return &operands.back();
+}
+
+Operand *Importer::Scope::find(StringRef name) const {
+  for (const Scope *scope = this; scope; scope = scope->parent)
+    if (auto it = scope->values.find(name); it != scope->values.end())
+      return it->second;
+  return nullptr;
+}
+
+const Known *Importer::known(Operand &operand) {
+  if (!operand.known && operand.tensor)
+    operand.known = knownOf(model, *operand.tensor, &context);
+  return operand.known ? &*operand.known : nullptr;
+}
+
+Value Importer::weight(const Tensor &tensor, Location loc) {
+  Type elementType = elementTypeOf(tensor.type, &context);
+  SmallVector<AffineExpr> shape;
+  for (int64_t d : tensor.dims)
+    shape.push_back(builder.getAffineConstantExpr(d));
+  int64_t file = tensor.file == Tensor::kInline ? model.files.size() : tensor.file;
+  auto extent = graph::ExtentAttr::get(&context, file, tensor.offset, tensor.size, elementType, tensor.dims);
+  return builder.create<graph::WeightOp>(loc, GraphTensorType::get(shape, elementType), tensor.name, extent,
+                                         builder.getArrayAttr({}));
+}
+
+Value Importer::inlineWeight(ArrayRef<uint8_t> bytes, Type elementType, ArrayRef<int64_t> shape, StringRef name,
+                             Location loc) {
+  Tensor &tensor = tensors.emplace_back();
+  tensor.name = name.str();
+  tensor.type = elementType.isF32() ? DataType::Float : DataType::Undefined;
+  assert(elementType.isF32() && "only f32 so far");
+  tensor.dims.assign(shape.begin(), shape.end());
+  tensor.size = bytes.size();
+  tensor.offset = model.inlineData->add(bytes);
+  Operand operand;
+  operand.tensor = &tensor;
+  operand.type = GraphTensorType::get(
+      llvm::map_to_vector(shape, [&](int64_t d) { return builder.getAffineConstantExpr(d); }), elementType);
+  return materialise(operand, loc);
+}
+
+/// The element that all elements of a tensor of up to 4096 bytes equal.
+static std::optional<ArrayRef<uint8_t>> splatOf(const Model &model, const Tensor &tensor) {
+  ArrayRef<uint8_t> bytes = model.bytes(tensor);
+  size_t width = bitsOf(tensor.type) / 8;
+  if (bytes.empty() || bytes.size() > 4096)
+    return std::nullopt;
+  for (size_t i = width; i < bytes.size(); ++i)
+    if (bytes[i] != bytes[i - width])
+      return std::nullopt;
+  return bytes.take_front(width);
+}
+
+Value Importer::materialise(Operand &operand, Location loc) {
+  if (operand.value)
+    return operand.value;
+  if (operand.tensor) {
+    const Tensor &tensor = *operand.tensor;
+    Location at = NameLoc::get(builder.getStringAttr(tensor.name));
+    Type elementType = operand.type.getElementType();
+    if (const Known *small = known(operand))
+      return operand.value = builder.create<graph::ConstantOp>(at, denseOf(*small, elementType));
+    if (auto splat = splatOf(model, tensor)) {
+      Tensor one = tensor;
+      one.dims.clear();
+      one.size = splat->size();
+      auto element = knownOf(model, one, &context);
+      auto value = *denseOf(*element, elementType).getValues<Attribute>().begin();
+      auto dense = DenseElementsAttr::get(RankedTensorType::get(tensor.dims, elementType), value);
+      return operand.value = builder.create<graph::ConstantOp>(at, dense);
+    }
+    return operand.value = weight(tensor, at);
+  }
+  assert(operand.known && "a live operand has a source");
+  Type elementType = operand.type.getElementType();
+  if (operand.known->isConstant())
+    return operand.value = builder.create<graph::ConstantOp>(loc, denseOf(*operand.known, elementType));
+  // Dimension expressions needed as data.
+  auto values = operand.known->expressions();
+  int64_t count = operand.known->elements.size();
+  Value v = builder.create<graph::DimensionsOp>(
+      loc, GraphTensorType::get({builder.getAffineConstantExpr(count)}, builder.getI64Type()),
+      AffineMapAttr::get(graph::symbolMap(*values, &context)));
+  if (operand.type.getRank() != 1)
+    v = builder.create<graph::ReshapeOp>(loc, operand.type.withElementType(builder.getI64Type()), v);
+  if (!elementType.isSignlessInteger(64))
+    v = builder.create<graph::CastOp>(loc, v, elementType);
+  return operand.value = v;
+}
+
+// Inputs, symbols and initializers.
+
+static bool isInitializer(const Graph &graph, StringRef name) {
+  return llvm::any_of(graph.initializers, [&](const Tensor &t) { return t.name == name; });
+}
+
+static std::string symbolName(const ValueInfo &input, size_t axis) {
+  const std::string &param = input.dims[axis].param;
+  return param.empty() ? input.name + "_" + std::to_string(axis) : param;
+}
+
+/// Gives every dynamic dimension of the inputs its bounds.
+bool Importer::declareSymbols() {
+  llvm::StringSet<> initializers, used;
+  for (const Tensor &t : model.graph.initializers)
+    initializers.insert(t.name);
+  std::string missing;
+  for (const ValueInfo &input : model.graph.inputs) {
+    if (initializers.count(input.name))
+      continue;
+    for (size_t axis = 0; axis < input.dims.size(); ++axis) {
+      const ValueInfo::Dim &d = input.dims[axis];
+      if (d.value && *d.value >= 0)
+        continue;
+      std::string name = symbolName(input, axis);
+      std::string where = "input '" + input.name + "' axis " + std::to_string(axis);
+      auto it = llvm::find_if(result.dynamicDims, [&](const DynamicDim &dim) { return dim.name == name; });
+      if (it != result.dynamicDims.end()) {
+        it->where += ", " + where;
+        continue;
+      }
+      DynamicDim dim{name, where, options.otherDims};
+      if (auto given = options.dims.find(name); given != options.dims.end()) {
+        dim.bounds = given->second;
+        used.insert(name);
+      }
+      if (!dim.bounds) {
+        missing += "\n  --dim " + name + "=LO..HI    (" + where + ")";
+      } else if (dim.bounds->lower < 0 || dim.bounds->upper < dim.bounds->lower ||
+                 dim.bounds->upper > (int64_t(1) << 40)) {
+        diagnostics.report(Problem::Usage, "--dim " + name + "=" + Twine(dim.bounds->lower) + ".." +
+                                               Twine(dim.bounds->upper) + ": bounds must be ordered, not negative, and "
+                                                                          "of a size that a tensor can have");
+      } else if (dim.bounds->lower == dim.bounds->upper) {
+        dimByName[name] = builder.getAffineConstantExpr(dim.bounds->lower);
+      } else {
+        dimByName[name] = builder.getAffineSymbolExpr(symbolAttrs.size());
+        symbolAttrs.push_back(graph::SymbolAttr::get(&context, builder.getStringAttr(name), dim.bounds->lower,
+                                                     dim.bounds->upper));
+      }
+      result.dynamicDims.push_back(dim);
+    }
+  }
+  if (!missing.empty())
+    diagnostics.report(Problem::Usage, "the model has dimensions without a fixed size; give each a size (--dim NAME=N) "
+                                       "or bounds:" + missing);
+  for (const auto &entry : options.dims)
+    if (!used.count(entry.getKey())) {
+      std::string names;
+      for (const DynamicDim &dim : result.dynamicDims)
+        names += (names.empty() ? "" : ", ") + dim.name;
+      diagnostics.report(Problem::Usage, "--dim " + entry.getKey() + ": the model has no dynamic dimension of that name" +
+                                             (names.empty() ? Twine("; all its sizes are fixed") : "; it has " + names));
+    }
+  if (symbolAttrs.size() > 64)
+    diagnostics.report(Problem::Failed, "the model has " + Twine(symbolAttrs.size()) +
+                                            " dynamic dimensions, more than 64; fix some of them with --dim NAME=N");
+  symbols = graph::Symbols(symbolAttrs);
+  return diagnostics.ok();
+}
+
+bool Importer::declareInitializers(const Graph &graph, Scope &scope) {
+  for (const std::string &name : graph.sparseInitializers)
+    diagnostics.report(Problem::Unsupported, "unsupported: sparse initializer '" + name +
+                                                 "'; store it dense (onnx's external tools can convert it)");
+  for (const Tensor &tensor : graph.initializers) {
+    Operand *operand = newOperand(tensor.name);
+    scope.values[tensor.name] = operand;
+    Type elementType = tensor.strings ? Type() : elementTypeOf(tensor.type, &context);
+    if (!elementType || tensor.dims.size() > GraphTensorType::kMaxRank)
+      continue; // poison: reported where it is used
+    operand->tensor = &tensor;
+    SmallVector<AffineExpr> shape;
+    for (int64_t d : tensor.dims)
+      shape.push_back(builder.getAffineConstantExpr(d));
+    operand->type = GraphTensorType::get(shape, elementType);
+  }
+  return diagnostics.ok();
+}
+
+bool Importer::addInputs(Scope &scope, func::FuncOp *function) {
+  SmallVector<Type> types;
+  SmallVector<StringRef> names;
+  llvm::StringSet<> initializers;
+  for (const Tensor &t : model.graph.initializers)
+    initializers.insert(t.name);
+  for (const ValueInfo &input : model.graph.inputs) {
+    if (initializers.count(input.name))
+      continue;
+    Type elementType = elementTypeOf(input.type, &context);
+    if (input.kind != ValueInfo::Kind::Tensor || !elementType) {
+      std::string what = input.kind == ValueInfo::Kind::Tensor ? nameOf(input.type) + " elements" : "no tensor type";
+      diagnostics.report(Problem::Unsupported, "unsupported: input '" + input.name + "' has " + what +
+                                                   "; inputs must be dense tensors of numbers or booleans");
+      continue;
+    }
+    if (!input.hasShape || input.dims.size() > GraphTensorType::kMaxRank) {
+      diagnostics.report(Problem::Unsupported,
+                         "unsupported: input '" + input.name + "' has " +
+                             (input.hasShape ? "more than 8 dimensions" : "no shape, not even its rank, in the model") +
+                             "; export it with a shape of at most 8 dimensions");
+      continue;
+    }
+    SmallVector<AffineExpr> shape;
+    for (size_t axis = 0; axis < input.dims.size(); ++axis) {
+      const ValueInfo::Dim &d = input.dims[axis];
+      shape.push_back(d.value && *d.value >= 0 ? builder.getAffineConstantExpr(*d.value)
+                                               : dimByName[symbolName(input, axis)]);
+    }
+    types.push_back(GraphTensorType::get(shape, elementType));
+    names.push_back(input.name);
+  }
+  if (!diagnostics.ok())
+    return false;
+  auto type = builder.getFunctionType(types, {});
+  *function = builder.create<func::FuncOp>(NameLoc::get(builder.getStringAttr(model.graph.name)), "main", type);
+  body = function->addEntryBlock();
+  for (auto [i, name] : llvm::enumerate(names)) {
+    function->setArgAttr(i, graph::kNameAttr, builder.getStringAttr(name));
+    Operand *operand = newOperand(name);
+    operand->value = body->getArgument(i);
+    operand->type = cast<GraphTensorType>(types[i]);
+    scope.values[name] = operand;
+  }
+  builder.setInsertionPointToEnd(body);
+  return true;
+}
+
+// Nodes.
+
+bool Importer::importConstant(const Node &node, Operand &operand) {
+  Tensor &tensor = tensors.emplace_back();
+  const NodeAttribute *a = node.attributes.empty() ? nullptr : &node.attributes.front();
+  for (const NodeAttribute &candidate : node.attributes)
+    if (StringRef(candidate.name).starts_with("value") || candidate.name == "sparse_value")
+      a = &candidate;
+  if (!a) {
+    diagnostics.report(Problem::Malformed, "node '" + node.label() + "' (Constant) has no value");
+    return false;
+  }
+  auto fill = [&](DataType type, std::vector<int64_t> dims, const void *data, size_t bytes) {
+    tensor.type = type;
+    tensor.dims = std::move(dims);
+    tensor.size = bytes;
+    tensor.offset = model.inlineData->add({static_cast<const uint8_t *>(data), bytes});
+  };
+  using Kind = NodeAttribute::Kind;
+  int64_t count;
+  switch (a->kind) {
+  case Kind::Tensor:
+    tensor = *a->tensor;
+    break;
+  case Kind::Float:
+    fill(DataType::Float, {}, &a->f, 4);
+    break;
+  case Kind::Int:
+    fill(DataType::Int64, {}, &a->i, 8);
+    break;
+  case Kind::Floats:
+    count = a->floats.size();
+    fill(DataType::Float, {count}, a->floats.data(), count * 4);
+    break;
+  case Kind::Ints:
+    count = a->ints.size();
+    fill(DataType::Int64, {count}, a->ints.data(), count * 8);
+    break;
+  default:
+    reportUnsupported(node, model.opsets[node.domain], "", "its value is sparse or of strings");
+    return false;
+  }
+  tensor.name = node.outputs.empty() ? node.name : node.outputs[0];
+  Type elementType = tensor.strings ? Type() : elementTypeOf(tensor.type, &context);
+  if (!elementType || tensor.dims.size() > GraphTensorType::kMaxRank) {
+    reportUnsupported(node, model.opsets[node.domain], "", "its value is of " + nameOf(tensor.type) + " or has more than 8 dimensions");
+    return false;
+  }
+  operand.tensor = &tensor;
+  SmallVector<AffineExpr> shape;
+  for (int64_t d : tensor.dims)
+    shape.push_back(builder.getAffineConstantExpr(d));
+  operand.type = GraphTensorType::get(shape, elementType);
+  return true;
+}
+
+const Function *Importer::findFunction(const Node &node) const {
+  for (const Function &function : model.functions)
+    if (function.name == node.opType && function.domain == node.domain)
+      return &function;
+  return nullptr;
+}
+
+/// Fills a function body's attribute references from the call.
+static void substitute(Node &node, const Node &call, const Function &function) {
+  for (auto it = node.attributes.begin(); it != node.attributes.end();) {
+    if (it->reference.empty()) {
+      ++it;
+      continue;
+    }
+    const NodeAttribute *given = call.find(it->reference);
+    for (const NodeAttribute &fallback : function.defaults)
+      if (!given && fallback.name == it->reference)
+        given = &fallback;
+    if (!given) {
+      it = node.attributes.erase(it); // an optional attribute left out
+      continue;
+    }
+    std::string name = it->name;
+    *it = *given;
+    it->name = name;
+    ++it;
+  }
+}
+
+LogicalResult Importer::importFunctionCall(const Node &node, const Function &function, Scope &scope,
+                                           ArrayRef<Operand *> arguments, int depth) {
+  Scope inner;
+  for (auto [i, name] : llvm::enumerate(function.inputs))
+    if (i < arguments.size() && arguments[i])
+      inner.values[name] = arguments[i];
+  std::vector<Node> nodes = function.nodes;
+  for (Node &n : nodes)
+    substitute(n, node, function);
+  Opsets opsets = model.opsets;
+  for (const auto &[domain, version] : function.opsets)
+    opsets[domain] = version;
+  importNodes(nodes, function.outputs, inner, opsets, depth + 1);
+  for (auto [i, name] : llvm::enumerate(node.outputs)) {
+    Operand *value = i < function.outputs.size() ? inner.find(function.outputs[i]) : nullptr;
+    if (!name.empty())
+      scope.values[name] = value ? value : newOperand(name);
+  }
+  return success();
+}
+
+LogicalResult Importer::importIf(const Node &node, Scope &scope, const Opsets &opsets, ArrayRef<Operand *> arguments,
+                                 int depth) {
+  const Known *condition = !arguments.empty() && arguments[0] ? known(*arguments[0]) : nullptr;
+  auto value = condition && condition->elements.size() == 1 ? condition->elements[0].integer() : std::nullopt;
+  const NodeAttribute *branch = value ? node.find(*value ? "then_branch" : "else_branch") : nullptr;
+  if (!branch || !branch->graph)
+    return failure();
+  Scope inner;
+  inner.parent = &scope;
+  declareInitializers(*branch->graph, inner);
+  std::vector<std::string> outputs;
+  for (const ValueInfo &output : branch->graph->outputs)
+    outputs.push_back(output.name);
+  importNodes(branch->graph->nodes, outputs, inner, opsets, depth + 1);
+  for (auto [i, name] : llvm::enumerate(node.outputs)) {
+    Operand *result = i < outputs.size() ? inner.find(outputs[i]) : nullptr;
+    if (!name.empty())
+      scope.values[name] = result ? result : newOperand(name);
+  }
+  return success();
+}
+
+/// Checks the operators a rule made, so that a wrong type is reported at its
+/// ONNX node.
+bool Importer::verifyNewOps(NodeContext &n, Operation *before) {
+  Operation *op = before ? before->getNextNode() : body->empty() ? nullptr : &body->front();
+  std::string text;
+  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
+    if (text.empty())
+      text = d.str();
+    return success();
+  });
+  for (; op; op = op->getNextNode())
+    if (failed(mlir::verify(op, /*verifyRecursively=*/false))) {
+      (void)n.unsupported("these operands do not fit it: " + text);
+      return false;
+    }
+  for (const Operand &operand : n.results)
+    if (operand.type)
+      for (AffineExpr d : operand.type.getShape())
+        if (symbols.range(d).lower < 0 && !isa<AffineConstantExpr>(d)) {
+          graph::Range r = symbols.range(d);
+          (void)n.unsupported("a result dimension, " + print(d) + ", would be negative for small inputs (" +
+                              Twine(r.lower) + "); raise the lower bounds of --dim");
+          return false;
+        }
+  return true;
+}
+
+void Importer::importNode(const Node &node, Scope &scope, const Opsets &opsets, int depth) {
+  auto opsetIt = opsets.find(node.domain);
+  int64_t opset = opsetIt == opsets.end() ? 0 : opsetIt->second;
+  ++use(node, opset).count;
+
+  bool poisoned = false;
+  SmallVector<Operand *> arguments;
+  for (const std::string &name : node.inputs) {
+    Operand *operand = name.empty() ? nullptr : scope.find(name);
+    if (!name.empty() && !operand) {
+      diagnostics.report(Problem::Malformed, "node '" + node.label() + "' (" + node.opType + ") reads '" + name +
+                                                 "', which nothing before it makes; the model's nodes must be sorted");
+      operand = newOperand(name);
+    }
+    poisoned |= operand && !operand->type;
+    arguments.push_back(operand);
+  }
+  auto poison = [&] {
+    for (const std::string &name : node.outputs)
+      if (!name.empty())
+        scope.values[name] = newOperand(name);
+  };
+
+  if (const Function *function = findFunction(node)) {
+    if (depth > kMaxCallDepth) {
+      diagnostics.report(Problem::Malformed, "function '" + function->name + "' calls itself");
+      return poison();
+    }
+    (void)importFunctionCall(node, *function, scope, arguments, depth);
+    return;
+  }
+  NodeContext n(*this, node, opset, arguments);
+  if (node.domain.empty() && node.opType == "Constant") {
+    Operand *operand = newOperand(node.outputs.empty() ? "" : node.outputs[0]);
+    (void)importConstant(node, *operand);
+    if (!operand->name.empty())
+      scope.values[operand->name] = operand;
+    return;
+  }
+  if (node.domain.empty() && node.opType == "If" && !poisoned && depth <= kMaxCallDepth) {
+    if (succeeded(importIf(node, scope, opsets, arguments, depth)))
+      return;
+    (void)n.unsupported("the condition is computed while the model runs; control flow is not supported yet");
+    return poison();
+  }
+  const RuleTable::Entry *entry = RuleTable::all().find(node.domain, node.opType);
+  if (!entry) {
+    bool own = node.domain.empty() || opsetIt != opsets.end();
+    (void)n.unsupported(own ? "this operator is not supported" : "its domain is not in the model's opset_import");
+    return poison();
+  }
+  if (poisoned) {
+    for (auto [i, operand] : llvm::enumerate(arguments))
+      if (operand && !operand->type && scope.find(node.inputs[i]) == operand && isInitializer(model.graph, node.inputs[i])) {
+        (void)n.unsupported("constant '" + node.inputs[i] + "' is of a type or rank that is not supported");
+        break;
+      }
+    return poison();
+  }
+  if (arguments.size() < entry->minInputs ||
+      llvm::any_of(ArrayRef<Operand *>(arguments).take_front(entry->minInputs), [](Operand *o) { return !o; })) {
+    (void)n.malformed("needs " + Twine(entry->minInputs) + " inputs");
+    return poison();
+  }
+  if (opset > kNewestOpset && node.domain.empty()) {
+    (void)n.unsupported("opset " + Twine(opset) + " is newer than this compiler knows (" + Twine(kNewestOpset) + ")");
+    return poison();
+  }
+
+  Operation *before = body->empty() ? nullptr : &body->back();
+  LogicalResult imported = foldShapeArithmetic(n) ? success() : entry->rule(n);
+  if (succeeded(imported) && !n.done())
+    imported = n.unsupported("one of its optional results is not supported");
+  if (succeeded(imported) && !verifyNewOps(n, before))
+    imported = failure();
+  if (failed(imported)) {
+    assert(n.reported && "a rule fails with a reason");
+    return poison();
+  }
+  for (auto [i, name] : llvm::enumerate(node.outputs)) {
+    if (name.empty())
+      continue;
+    Operand *operand = newOperand(name);
+    *operand = std::move(n.results[i]);
+    operand->name = name;
+    scope.values[name] = operand;
+  }
+}
+
+/// Adds the names that a subgraph takes from outside.
+static void addCaptures(const Graph &graph, llvm::StringSet<> &needed) {
+  for (const Node &node : graph.nodes) {
+    for (const std::string &name : node.inputs)
+      needed.insert(name);
+    for (const NodeAttribute &a : node.attributes)
+      if (a.graph)
+        addCaptures(*a.graph, needed);
+  }
+  for (const ValueInfo &output : graph.outputs)
+    needed.insert(output.name);
+}
+
+void Importer::importNodes(ArrayRef<Node> nodes, ArrayRef<std::string> outputs, Scope &scope, const Opsets &opsets,
+                           int depth) {
+  llvm::StringSet<> needed;
+  for (const std::string &name : outputs)
+    needed.insert(name);
+  std::vector<bool> live(nodes.size());
+  for (size_t i = nodes.size(); i-- > 0;) {
+    live[i] = llvm::any_of(nodes[i].outputs, [&](const std::string &o) { return !o.empty() && needed.count(o); });
+    if (!live[i])
+      continue;
+    for (const std::string &name : nodes[i].inputs)
+      needed.insert(name);
+    for (const NodeAttribute &a : nodes[i].attributes)
+      if (a.graph)
+        addCaptures(*a.graph, needed);
+  }
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (live[i])
+      importNode(nodes[i], scope, opsets, depth);
+}
+
+void Importer::run() {
+  context.loadDialect<graph::GraphDialect, func::FuncDialect>();
+  if (!declareSymbols())
+    return;
+  OwningOpRef<ModuleOp> module = ModuleOp::create(NameLoc::get(builder.getStringAttr(model.graph.name)));
+  builder.setInsertionPointToEnd(module->getBody());
+  (*module)->setAttr(graph::kSymbolsAttr,
+                     builder.getArrayAttr(SmallVector<Attribute>(symbolAttrs.begin(), symbolAttrs.end())));
+  Scope scope;
+  func::FuncOp function;
+  if (!declareInitializers(model.graph, scope) || !addInputs(scope, &function))
+    return;
+  std::vector<std::string> outputs;
+  for (const ValueInfo &output : model.graph.outputs)
+    outputs.push_back(output.name);
+  if (outputs.empty())
+    diagnostics.report(Problem::Malformed, "the model has no outputs");
+  importNodes(model.graph.nodes, outputs, scope, model.opsets, 0);
+
+  // Results, and the function's final type.
+  SmallVector<Value> results;
+  for (const ValueInfo &output : model.graph.outputs) {
+    Operand *operand = scope.find(output.name);
+    if (!operand)
+      diagnostics.report(Problem::Malformed, "nothing makes the model's output '" + output.name + "'");
+    else if (operand->type && diagnostics.ok())
+      results.push_back(materialise(*operand, NameLoc::get(builder.getStringAttr(output.name))));
+    else if (!operand->type && diagnostics.ok())
+      diagnostics.report(Problem::Unsupported, "unsupported: the type of output '" + output.name + "'");
+  }
+  if (!diagnostics.ok())
+    return;
+  builder.create<func::ReturnOp>(function.getLoc(), results);
+  function.setType(builder.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
+  for (auto [i, output] : llvm::enumerate(model.graph.outputs))
+    function.setResultAttr(i, graph::kNameAttr, builder.getStringAttr(output.name));
+
+  // What only shapes depended on.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*body)))
+    if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>())
+      op.erase();
+  SmallVector<Attribute> files;
+  for (const Model::File &file : model.files)
+    files.push_back(builder.getStringAttr(file.path));
+  files.push_back(builder.getStringAttr(InlineData::kPath));
+  (*module)->setAttr(graph::kFilesAttr, builder.getArrayAttr(files));
+
+  std::string text;
+  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
+    text += (text.empty() ? "" : "; ") + d.str();
+    return success();
+  });
+  if (failed(mlir::verify(*module))) {
+    diagnostics.report(Problem::Failed, "the imported model does not verify (a bug of the compiler): " + text);
+    return;
+  }
+  result.module = std::move(module);
+}
+
+ImportedModel stint::import::importModel(Model &model, const ImportOptions &options, MLIRContext &context,
+                                         Diagnostics &diagnostics) {
+  ImportedModel result;
+  Importer(model, options, context, diagnostics, result).run();
+  result.inlineData = std::move(model.inlineData);
+  model.inlineData = std::make_unique<InlineData>();
+  return result;
+}
+
+ImportedModel stint::import::importFile(StringRef path, const ImportOptions &options, MLIRContext &context,
+                                        Diagnostics &diagnostics) {
+  std::unique_ptr<Model> model = readModel(path, diagnostics);
+  return model ? importModel(*model, options, context, diagnostics) : ImportedModel();
+}

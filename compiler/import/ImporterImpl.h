@@ -1,0 +1,74 @@
+// The importer's state. Included by its own files only.
+#ifndef STINT_COMPILER_IMPORT_IMPORTERIMPL_H
+#define STINT_COMPILER_IMPORT_IMPORTERIMPL_H
+
+#include "compiler/import/Importer.h"
+#include "compiler/import/NodeContext.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <deque>
+#include <set>
+
+namespace stint::import {
+
+class Importer {
+public:
+  Importer(Model &model, const ImportOptions &options, mlir::MLIRContext &context, Diagnostics &diagnostics,
+           ImportedModel &result);
+  void run();
+
+  // For NodeContext.
+  mlir::Location locationOf(const Node &node);
+  mlir::Value materialise(Operand &operand, mlir::Location loc);
+  const Known *known(Operand &operand);
+  mlir::Value inlineWeight(llvm::ArrayRef<uint8_t> bytes, mlir::Type elementType, llvm::ArrayRef<int64_t> shape,
+                           llvm::StringRef name, mlir::Location loc);
+  void reportUnsupported(const Node &node, int64_t opset, std::string types, std::string why);
+  std::string print(mlir::AffineExpr expr) const;
+  std::string print(graph::GraphTensorType type) const;
+
+  Model &model;
+  const ImportOptions &options;
+  mlir::MLIRContext &context;
+  Diagnostics &diagnostics;
+  ImportedModel &result;
+  mlir::OpBuilder builder;
+  graph::Symbols symbols{llvm::ArrayRef<graph::SymbolAttr>()};
+
+private:
+  /// Names visible in a graph or function body; lookups go outwards.
+  struct Scope {
+    Scope *parent = nullptr;
+    llvm::StringMap<Operand *> values;
+    Operand *find(llvm::StringRef name) const;
+  };
+  using Opsets = std::map<std::string, int64_t>;
+
+  bool declareSymbols();
+  bool declareInitializers(const Graph &graph, Scope &scope);
+  bool addInputs(Scope &scope, mlir::func::FuncOp *function);
+  void importNodes(llvm::ArrayRef<Node> nodes, llvm::ArrayRef<std::string> outputs, Scope &scope,
+                   const Opsets &opsets, int depth);
+  void importNode(const Node &node, Scope &scope, const Opsets &opsets, int depth);
+  bool importConstant(const Node &node, Operand &operand);
+  mlir::LogicalResult importFunctionCall(const Node &node, const Function &function, Scope &scope,
+                                         llvm::ArrayRef<Operand *> operands, int depth);
+  mlir::LogicalResult importIf(const Node &node, Scope &scope, const Opsets &opsets,
+                               llvm::ArrayRef<Operand *> operands, int depth);
+  const Function *findFunction(const Node &node) const;
+  bool verifyNewOps(NodeContext &n, mlir::Operation *before);
+  Operand *newOperand(llvm::StringRef name);
+  OperatorUse &use(const Node &node, int64_t opset);
+  mlir::Value weight(const Tensor &tensor, mlir::Location loc);
+
+  mlir::Block *body = nullptr;
+  std::deque<Operand> operands; // addresses stay
+  std::deque<Tensor> tensors;   // made from attributes
+  std::deque<Node> rewritten;   // nodes of functions with their attributes filled in
+  llvm::SmallVector<graph::SymbolAttr> symbolAttrs;
+  llvm::StringMap<mlir::AffineExpr> dimByName;
+};
+
+} // namespace stint::import
+
+#endif

@@ -1,0 +1,269 @@
+// Short-hands of the import rules.
+#include "compiler/import/NodeContext.h"
+#include "compiler/import/ImporterImpl.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+
+using namespace mlir;
+using namespace stint;
+using namespace stint::import;
+using graph::GraphTensorType;
+
+NodeContext::NodeContext(Importer &importer, const Node &node, int64_t opset, SmallVector<Operand *> operands)
+    : node(node), opset(opset), b(importer.builder), symbols(importer.symbols),
+      loc(importer.locationOf(node)), importer(importer), operands(std::move(operands)), results(node.outputs.size()) {}
+
+Value NodeContext::in(size_t i) { return importer.materialise(*operands[i], loc); }
+const Known *NodeContext::known(size_t i) const { return has(i) ? importer.known(*operands[i]) : nullptr; }
+const Model &NodeContext::model() const { return importer.model; }
+
+// Attributes.
+
+int64_t NodeContext::getInt(StringRef name, int64_t otherwise) const {
+  const NodeAttribute *a = attribute(name);
+  return a ? a->i : otherwise;
+}
+float NodeContext::getFloat(StringRef name, float otherwise) const {
+  const NodeAttribute *a = attribute(name);
+  return a ? a->f : otherwise;
+}
+std::string NodeContext::getString(StringRef name, StringRef otherwise) const {
+  const NodeAttribute *a = attribute(name);
+  return a ? a->s : otherwise.str();
+}
+std::optional<SmallVector<int64_t>> NodeContext::getInts(StringRef name) const {
+  const NodeAttribute *a = attribute(name);
+  if (!a)
+    return std::nullopt;
+  return SmallVector<int64_t>(a->ints.begin(), a->ints.end());
+}
+
+FailureOr<std::optional<SmallVector<int64_t>>> NodeContext::getIntsOrInput(StringRef name, size_t input) {
+  if (!has(input))
+    return getInts(name);
+  const Known *k = known(input);
+  auto values = k ? k->integers() : std::nullopt;
+  if (!values)
+    return unsupported("'" + name + "' (input " + Twine(input) + ") is computed while the model runs; it must be constant");
+  return values;
+}
+
+FailureOr<int64_t> NodeContext::axis(int64_t value, int64_t rank) {
+  if (value < -rank || value >= rank)
+    return malformed("axis " + Twine(value) + " does not exist in a tensor of rank " + Twine(rank));
+  return value < 0 ? value + rank : value;
+}
+
+FailureOr<SmallVector<int64_t>> NodeContext::axes(ArrayRef<int64_t> values, int64_t rank) {
+  SmallVector<int64_t> result;
+  for (int64_t value : values) {
+    auto one = axis(value, rank);
+    if (failed(one))
+      return failure();
+    result.push_back(*one);
+  }
+  llvm::sort(result);
+  if (std::adjacent_find(result.begin(), result.end()) != result.end())
+    return malformed("names an axis twice");
+  return result;
+}
+
+// Results.
+
+void NodeContext::out(size_t i, Value value) {
+  if (!wants(i))
+    return;
+  results[i].value = value;
+  results[i].type = typeOf(value);
+}
+
+void NodeContext::outKnown(size_t i, Type elementType, Known known) {
+  if (!wants(i))
+    return;
+  SmallVector<AffineExpr> shape;
+  for (int64_t d : known.shape)
+    shape.push_back(dim(d));
+  results[i].type = GraphTensorType::get(shape, elementType);
+  results[i].known = std::move(known);
+}
+
+void NodeContext::forward(size_t i, size_t input) {
+  if (!wants(i))
+    return;
+  std::string name = results[i].name;
+  results[i] = *operands[input];
+}
+
+bool NodeContext::done() const {
+  for (size_t i = 0; i < results.size(); ++i)
+    if (wants(i) && !results[i].type)
+      return false;
+  return true;
+}
+
+LogicalResult NodeContext::unsupported(const Twine &why) {
+  if (!reported)
+    importer.reportUnsupported(node, opset, operandTypes(), why.str());
+  reported = true;
+  return failure();
+}
+
+LogicalResult NodeContext::malformed(const Twine &why) {
+  if (!reported)
+    importer.diagnostics.report(Problem::Malformed, "node '" + node.label() + "' (" + node.opType + "): " + why +
+                                                        "; operands: " + operandTypes());
+  reported = true;
+  return failure();
+}
+
+// Printing.
+
+std::string NodeContext::print(AffineExpr expr) const { return importer.print(expr); }
+std::string NodeContext::print(GraphTensorType type) const { return importer.print(type); }
+
+std::string NodeContext::operandTypes() const {
+  std::string text;
+  for (const Operand *operand : operands) {
+    text += text.empty() ? "" : ", ";
+    text += !operand ? "none" : !operand->type ? "unknown" : print(operand->type);
+  }
+  return text;
+}
+
+// Builders.
+
+Value NodeContext::constant(const Known &known, Type elementType) {
+  return make<graph::ConstantOp>(denseOf(known, elementType));
+}
+
+Value NodeContext::scalar(Type elementType, double value) {
+  Known known;
+  known.elements.push_back(Scalar::of(value, context()));
+  return constant(known, elementType);
+}
+
+Value NodeContext::weightF32(ArrayRef<float> values, ArrayRef<int64_t> shape, StringRef name) {
+  ArrayRef<uint8_t> bytes(reinterpret_cast<const uint8_t *>(values.data()), values.size() * 4);
+  return importer.inlineWeight(bytes, b.getF32Type(), shape, name, loc);
+}
+
+Value NodeContext::cast(Value x, Type elementType) {
+  return typeOf(x).getElementType() == elementType ? x : make<graph::CastOp>(x, elementType);
+}
+
+Value NodeContext::reduce(graph::ReduceKind kind, Value x, ArrayRef<int64_t> axes) {
+  return make<graph::ReduceOp>(kind, x, axes);
+}
+
+Value NodeContext::reshape(Value x, ArrayRef<AffineExpr> shape) {
+  GraphTensorType type = typeOf(x).withShape(shape);
+  if (type == x.getType())
+    return x;
+  if (type.hasStaticShape()) {
+    auto dims = type.getStaticShape();
+    if (auto weight = x.getDefiningOp<graph::WeightOp>()) {
+      SmallVector<Attribute> steps(weight.getSteps().begin(), weight.getSteps().end());
+      steps.push_back(graph::StepAttr::get(context(), "reshape", dims));
+      return make<graph::WeightOp>(type, weight.getName(), weight.getExtent(), b.getArrayAttr(steps));
+    }
+    if (auto constant = x.getDefiningOp<graph::ConstantOp>())
+      if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
+        return make<graph::ConstantOp>(dense.reshape(RankedTensorType::get(dims, type.getElementType())));
+  }
+  return make<graph::ReshapeOp>(type, x);
+}
+
+Value NodeContext::transpose(Value x, ArrayRef<int64_t> permutation) {
+  if (llvm::equal(permutation, llvm::seq<int64_t>(0, permutation.size())))
+    return x;
+  if (auto weight = x.getDefiningOp<graph::WeightOp>()) {
+    SmallVector<AffineExpr> shape;
+    for (int64_t d : permutation)
+      shape.push_back(typeOf(x).getDim(d));
+    SmallVector<Attribute> steps(weight.getSteps().begin(), weight.getSteps().end());
+    steps.push_back(graph::StepAttr::get(context(), "transpose", permutation));
+    return make<graph::WeightOp>(typeOf(x).withShape(shape), weight.getName(), weight.getExtent(), b.getArrayAttr(steps));
+  }
+  return make<graph::TransposeOp>(x, permutation);
+}
+
+Value NodeContext::broadcast(Value x, ArrayRef<AffineExpr> shape) {
+  GraphTensorType type = typeOf(x).withShape(shape);
+  return type == x.getType() ? x : make<graph::BroadcastOp>(type, x);
+}
+
+Value NodeContext::slice(Value x, ArrayRef<AffineExpr> starts, ArrayRef<AffineExpr> sizes, ArrayRef<int64_t> steps) {
+  SmallVector<int64_t> ones(starts.size(), 1);
+  return make<graph::SliceOp>(typeOf(x).withShape(sizes), x,
+                              AffineMapAttr::get(graph::symbolMap(starts, context())),
+                              b.getDenseI64ArrayAttr(steps.empty() ? ArrayRef<int64_t>(ones) : steps));
+}
+
+Value NodeContext::iota(ArrayRef<AffineExpr> shape, int64_t axis) {
+  return make<graph::IotaOp>(GraphTensorType::get(shape, b.getI64Type()), axis);
+}
+
+Value NodeContext::dimension(AffineExpr expr, Type elementType) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return scalar(elementType, static_cast<double>(constant.getValue()));
+  Value v = make<graph::DimensionsOp>(GraphTensorType::get({dim(1)}, b.getI64Type()),
+                                      AffineMapAttr::get(graph::symbolMap({expr}, context())));
+  return cast(reshape(v, {}), elementType);
+}
+
+LogicalResult NodeContext::unify(MutableArrayRef<Value> values) {
+  int64_t rank = 0;
+  for (Value v : values)
+    rank = std::max(rank, typeOf(v).getRank());
+  SmallVector<AffineExpr> joined(rank, dim(1));
+  for (Value &v : values) {
+    SmallVector<AffineExpr> shape(typeOf(v).getShape());
+    int64_t shift = rank - shape.size();
+    for (auto [i, d] : llvm::enumerate(shape)) {
+      AffineExpr &other = joined[shift + i];
+      if (d == other || d == 1)
+        continue;
+      if (other == 1) {
+        other = d;
+      } else if (same(d, other)) {
+        shape[i] = other;
+      } else {
+        bool never = symbols.equal(d, other) == false && symbols.equal(d, dim(1)) == false &&
+                     symbols.equal(other, dim(1)) == false;
+        std::string text = "dimensions " + print(d) + " and " + print(other);
+        return never ? malformed(text + " do not broadcast")
+                     : unsupported(text + " may differ for some inputs; fix one of them with --dim");
+      }
+    }
+    v = reshape(v, shape);
+  }
+  return success();
+}
+
+// RuleTable.
+
+void RuleTable::add(StringRef opType, unsigned minInputs, Rule rule, StringRef domain) {
+  entries[(domain + "." + opType).str()] = {rule, minInputs};
+}
+
+const RuleTable::Entry *RuleTable::find(StringRef domain, StringRef opType) const {
+  auto it = entries.find((domain + "." + opType).str());
+  return it == entries.end() ? nullptr : &it->second;
+}
+
+const RuleTable &RuleTable::all() {
+  static const RuleTable table = [] {
+    RuleTable t;
+    addActivations(t);
+    addContractions(t);
+    addElementwise(t);
+    addMovements(t);
+    addSlicings(t);
+    addNormalisations(t);
+    addPoolings(t);
+    addQuantisations(t);
+    addReductions(t);
+    return t;
+  }();
+  return table;
+}

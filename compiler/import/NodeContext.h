@@ -1,0 +1,160 @@
+// What a rule sees of the ONNX node it imports: its operands, attributes and
+// ways to report problems; and short-hands that build graph operators.
+#ifndef STINT_COMPILER_IMPORT_NODECONTEXT_H
+#define STINT_COMPILER_IMPORT_NODECONTEXT_H
+
+#include "compiler/import/Diagnostics.h"
+#include "compiler/import/Known.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace stint::import {
+
+/// An ONNX value while importing. At least one of `value`, `known`, `tensor`
+/// is set unless it is poison (its node failed).
+struct Operand {
+  graph::GraphTensorType type; // null: poison
+  mlir::Value value;           // made on first use where null
+  std::optional<Known> known;
+  const Tensor *tensor = nullptr;
+  std::string name;
+};
+
+class Importer;
+
+class NodeContext {
+public:
+  NodeContext(Importer &importer, const Node &node, int64_t opset, llvm::SmallVector<Operand *> operands);
+
+  // The node.
+  const Node &node;
+  const int64_t opset; // of the node's domain
+  mlir::OpBuilder &b;
+  const graph::Symbols &symbols;
+  mlir::Location loc;
+  mlir::MLIRContext *context() const { return b.getContext(); }
+
+  // Operands. `in` makes the value if it does not exist yet.
+  size_t numInputs() const { return operands.size(); }
+  bool has(size_t i) const { return i < operands.size() && operands[i]; }
+  mlir::Value in(size_t i);
+  graph::GraphTensorType type(size_t i) const { return operands[i]->type; }
+  int64_t rank(size_t i) const { return type(i).getRank(); }
+  mlir::Type element(size_t i) const { return type(i).getElementType(); }
+  const Known *known(size_t i) const;
+  const Tensor *tensor(size_t i) const { return has(i) ? operands[i]->tensor : nullptr; }
+  const Model &model() const;
+
+  // Attributes.
+  const NodeAttribute *attribute(llvm::StringRef name) const { return node.find(name); }
+  int64_t getInt(llvm::StringRef name, int64_t otherwise) const;
+  float getFloat(llvm::StringRef name, float otherwise) const;
+  std::string getString(llvm::StringRef name, llvm::StringRef otherwise = "") const;
+  std::optional<llvm::SmallVector<int64_t>> getInts(llvm::StringRef name) const;
+  /// An integer list that is an attribute in old versions and an operand in
+  /// new ones. Fails (reported) if the operand is not a known constant.
+  mlir::FailureOr<std::optional<llvm::SmallVector<int64_t>>> getIntsOrInput(llvm::StringRef name, size_t input);
+  /// Makes an axis of a rank-`rank` tensor non-negative, or reports.
+  mlir::FailureOr<int64_t> axis(int64_t value, int64_t rank);
+  /// Sorted, unique, non-negative.
+  mlir::FailureOr<llvm::SmallVector<int64_t>> axes(llvm::ArrayRef<int64_t> values, int64_t rank);
+
+  // Results.
+  bool wants(size_t i) const { return i < node.outputs.size() && !node.outputs[i].empty(); }
+  void out(size_t i, mlir::Value value);
+  void outKnown(size_t i, mlir::Type elementType, Known known);
+  /// Passes operand `input` on as result `i`.
+  void forward(size_t i, size_t input);
+  bool done() const; // every wanted output is given
+
+  // Problems: always failure.
+  mlir::LogicalResult unsupported(const llvm::Twine &why);
+  mlir::LogicalResult malformed(const llvm::Twine &why);
+
+  // Builders. Operands must broadcast: see `unify`.
+  mlir::AffineExpr dim(int64_t value) { return b.getAffineConstantExpr(value); }
+  static graph::GraphTensorType typeOf(mlir::Value value) { return llvm::cast<graph::GraphTensorType>(value.getType()); }
+  template <typename Op, typename... Args> mlir::Value make(Args &&...args) {
+    return b.create<Op>(loc, std::forward<Args>(args)...)->getResult(0);
+  }
+  /// Rank-0 constant of a numeric type or boolean.
+  mlir::Value scalar(mlir::Type elementType, double value);
+  mlir::Value scalarLike(mlir::Value other, double value) { return scalar(typeOf(other).getElementType(), value); }
+  mlir::Value constant(const Known &known, mlir::Type elementType);
+  /// Constant or weight with these f32 elements.
+  mlir::Value weightF32(llvm::ArrayRef<float> values, llvm::ArrayRef<int64_t> shape, llvm::StringRef name);
+  mlir::Value add(mlir::Value x, mlir::Value y) { return make<graph::AddOp>(x, y); }
+  mlir::Value sub(mlir::Value x, mlir::Value y) { return make<graph::SubOp>(x, y); }
+  mlir::Value mul(mlir::Value x, mlir::Value y) { return make<graph::MulOp>(x, y); }
+  mlir::Value div(mlir::Value x, mlir::Value y) { return make<graph::DivOp>(x, y); }
+  mlir::Value max(mlir::Value x, mlir::Value y) { return make<graph::MaxOp>(x, y); }
+  mlir::Value min(mlir::Value x, mlir::Value y) { return make<graph::MinOp>(x, y); }
+  mlir::Value compare(graph::ComparePredicate p, mlir::Value x, mlir::Value y) { return make<graph::CompareOp>(p, x, y); }
+  mlir::Value select(mlir::Value c, mlir::Value x, mlir::Value y) { return make<graph::SelectOp>(c, x, y); }
+  mlir::Value cast(mlir::Value x, mlir::Type elementType);
+  mlir::Value reduce(graph::ReduceKind kind, mlir::Value x, llvm::ArrayRef<int64_t> axes);
+  /// Reshapes; folded into weights and constants.
+  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<mlir::AffineExpr> shape);
+  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> permutation);
+  /// Stretches dimensions of 1 (the shapes must fit).
+  mlir::Value broadcast(mlir::Value x, llvm::ArrayRef<mlir::AffineExpr> shape);
+  /// A box with one start and size per dimension, steps 1.
+  mlir::Value slice(mlir::Value x, llvm::ArrayRef<mlir::AffineExpr> starts, llvm::ArrayRef<mlir::AffineExpr> sizes,
+                    llvm::ArrayRef<int64_t> steps = {});
+  /// i64 coordinates along `axis` of a tensor of `shape`.
+  mlir::Value iota(llvm::ArrayRef<mlir::AffineExpr> shape, int64_t axis);
+  /// A dimension expression as a rank-0 value of a numeric type.
+  mlir::Value dimension(mlir::AffineExpr expr, mlir::Type elementType);
+
+  // Shapes.
+  mlir::AffineExpr simplify(mlir::AffineExpr expr) const { return symbols.simplify(expr); }
+  bool same(mlir::AffineExpr x, mlir::AffineExpr y) const { return symbols.equal(x, y) == true; }
+  /// Brings dimensions that are equal but written differently to one form, so
+  /// that the values broadcast; reports if they do not.
+  mlir::LogicalResult unify(llvm::MutableArrayRef<mlir::Value> values);
+  std::string print(mlir::AffineExpr expr) const;
+  std::string print(graph::GraphTensorType type) const;
+  std::string operandTypes() const;
+
+private:
+  friend class Importer;
+  Importer &importer;
+  llvm::SmallVector<Operand *> operands;
+  llvm::SmallVector<Operand> results;
+  bool reported = false;
+};
+
+/// Imports one node: gives all wanted outputs, or reports and fails.
+using Rule = mlir::LogicalResult (*)(NodeContext &n);
+
+/// Rules by "domain.opType" (ONNX's own domain is empty: ".Conv").
+class RuleTable {
+public:
+  struct Entry {
+    Rule rule = nullptr;
+    unsigned minInputs = 0;
+  };
+  void add(llvm::StringRef opType, unsigned minInputs, Rule rule, llvm::StringRef domain = "");
+  const Entry *find(llvm::StringRef domain, llvm::StringRef opType) const;
+  /// The table of everything.
+  static const RuleTable &all();
+
+private:
+  llvm::StringMap<Entry> entries;
+};
+
+// One function a file of `ops/`.
+void addActivations(RuleTable &table);
+void addContractions(RuleTable &table);
+void addElementwise(RuleTable &table);
+void addMovements(RuleTable &table);
+void addSlicings(RuleTable &table);
+void addNormalisations(RuleTable &table);
+void addPoolings(RuleTable &table);
+void addQuantisations(RuleTable &table);
+void addReductions(RuleTable &table);
+/// Folds the node if it computes on known values only; false if it does not.
+bool foldShapeArithmetic(NodeContext &n);
+
+} // namespace stint::import
+
+#endif

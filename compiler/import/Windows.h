@@ -1,0 +1,21 @@
+// Strides, dilations and pads of convolutions and pooling, as attributes say
+// them in all of ONNX's ways.
+#ifndef STINT_COMPILER_IMPORT_WINDOWS_H
+#define STINT_COMPILER_IMPORT_WINDOWS_H
+
+#include "compiler/import/NodeContext.h"
+
+namespace stint::import {
+
+/// One value per spatial dimension.
+struct Window {
+  llvm::SmallVector<int64_t> kernel, strides, dilations, padLow, padHigh;
+};
+
+/// Reads strides, dilations, pads and auto_pad for a kernel over the spatial
+/// dimensions (2 and up) of operand 0.
+mlir::FailureOr<Window> readWindow(NodeContext &n, llvm::ArrayRef<int64_t> kernel);
+
+} // namespace stint::import
+
+#endif

@@ -1,0 +1,275 @@
+// Matrix products and convolutions.
+#include "compiler/import/NodeContext.h"
+#include "compiler/import/Windows.h"
+
+using namespace mlir;
+using namespace stint;
+using namespace stint::import;
+using graph::GraphTensorType;
+
+/// numpy.matmul of two values: vectors get a dimension for the product only.
+static FailureOr<Value> matmul(NodeContext &n, Value a, Value b) {
+  GraphTensorType ta = n.typeOf(a), tb = n.typeOf(b);
+  if (ta.getRank() == 0 || tb.getRank() == 0)
+    return n.malformed("operands must not be scalars");
+  bool vectorA = ta.getRank() == 1, vectorB = tb.getRank() == 1;
+  if (vectorA)
+    a = n.reshape(a, {n.dim(1), ta.getDim(0)});
+  if (vectorB)
+    b = n.reshape(b, {tb.getDim(0), n.dim(1)});
+  ta = n.typeOf(a);
+  tb = n.typeOf(b);
+  if (ta.getElementType() != tb.getElementType())
+    return n.malformed("operands must have one element type");
+  // K: one expression on both sides.
+  AffineExpr k = ta.getShape().back(), kb = tb.getDim(tb.getRank() - 2);
+  if (!n.same(k, kb))
+    return n.malformed("the inner dimensions " + n.print(k) + " and " + n.print(kb) + " differ");
+  SmallVector<AffineExpr> shape(tb.getShape());
+  shape[shape.size() - 2] = k;
+  // Batch dimensions: brought to one form as for elementwise operators.
+  auto batchA = ta.getShape().drop_back(2), batchB = tb.getShape().drop_back(2);
+  for (size_t i = 0; i < std::min(batchA.size(), batchB.size()); ++i) {
+    AffineExpr x = batchA[batchA.size() - 1 - i], &y = shape[batchB.size() - 1 - i];
+    if (x == 1 || y == 1 || x == y)
+      continue;
+    if (!n.same(x, y))
+      return n.unsupported("batch dimensions " + n.print(x) + " and " + n.print(y) + " may differ");
+    y = x;
+  }
+  b = n.reshape(b, shape);
+  Value result = n.make<graph::MatMulOp>(a, b);
+  SmallVector<AffineExpr> out(n.typeOf(result).getShape());
+  if (vectorB)
+    out.pop_back();
+  if (vectorA)
+    out.erase(out.end() - (vectorB ? 1 : 2));
+  return n.reshape(result, out);
+}
+
+static LogicalResult matMul(NodeContext &n) {
+  auto result = matmul(n, n.in(0), n.in(1));
+  if (failed(result))
+    return failure();
+  n.out(0, *result);
+  return success();
+}
+
+static LogicalResult matMulInteger(NodeContext &n) {
+  Type i32 = n.b.getI32Type();
+  Value sides[2];
+  for (size_t i : {0, 1}) {
+    sides[i] = n.cast(n.in(i), i32);
+    if (!n.has(i + 2))
+      continue;
+    Value zero = n.cast(n.in(i + 2), i32);
+    if (n.rank(i + 2) == 1 && i == 0) // one zero point a row
+      zero = n.reshape(zero, {n.type(2).getDim(0), n.dim(1)});
+    SmallVector<Value> v = {sides[i], zero};
+    if (failed(n.unify(v)))
+      return failure();
+    sides[i] = n.sub(v[0], v[1]);
+  }
+  auto result = matmul(n, sides[0], sides[1]);
+  if (failed(result))
+    return failure();
+  n.out(0, *result);
+  return success();
+}
+
+static LogicalResult gemm(NodeContext &n) {
+  if (n.rank(0) != 2 || n.rank(1) != 2)
+    return n.malformed("A and B must be matrices");
+  Value a = n.in(0), b = n.in(1);
+  if (n.getInt("transA", 0))
+    a = n.transpose(a, {1, 0});
+  if (n.getInt("transB", 0))
+    b = n.transpose(b, {1, 0});
+  auto product = matmul(n, a, b);
+  if (failed(product))
+    return failure();
+  Value result = *product;
+  if (float alpha = n.getFloat("alpha", 1); alpha != 1)
+    result = n.mul(result, n.scalarLike(result, alpha));
+  float beta = n.getFloat("beta", 1);
+  if (n.has(2) && beta != 0) {
+    Value c = n.in(2);
+    if (n.element(2) != n.element(0))
+      return n.malformed("C must have the element type of A and B");
+    if (beta != 1)
+      c = n.mul(c, n.scalarLike(c, beta));
+    SmallVector<Value> v = {result, c};
+    if (failed(n.unify(v)))
+      return failure();
+    result = n.add(v[0], v[1]);
+  }
+  n.out(0, result);
+  return success();
+}
+
+/// Adds a [C] bias to channel dimension 1.
+static LogicalResult addBias(NodeContext &n, Value &result, size_t input) {
+  if (!n.has(input))
+    return success();
+  if (n.rank(input) != 1)
+    return n.malformed("the bias must be a vector");
+  SmallVector<AffineExpr> shape(n.typeOf(result).getRank() - 1, n.dim(1));
+  shape[0] = n.type(input).getDim(0);
+  SmallVector<Value> v = {result, n.reshape(n.in(input), shape)};
+  if (failed(n.unify(v)))
+    return failure();
+  result = n.add(v[0], v[1]);
+  return success();
+}
+
+static LogicalResult conv(NodeContext &n) {
+  int64_t rank = n.rank(0), spatial = rank - 2;
+  if (spatial < 1 || n.rank(1) != rank)
+    return n.malformed("input and weight must have one rank, 3 or more");
+  if (spatial > 5)
+    return n.unsupported("more than 5 spatial dimensions");
+  if (n.element(0) != n.element(1))
+    return n.malformed("input and weight must have one element type");
+  SmallVector<int64_t> kernel;
+  for (int64_t i = 0; i < spatial; ++i) {
+    auto size = n.type(1).getStaticDim(i + 2);
+    if (!size)
+      return n.unsupported("the kernel's size is not constant");
+    kernel.push_back(*size);
+  }
+  if (auto stated = n.getInts("kernel_shape"); stated && *stated != kernel)
+    return n.malformed("kernel_shape is not that of the weight");
+  auto window = readWindow(n, kernel);
+  if (failed(window))
+    return failure();
+  int64_t group = n.getInt("group", 1);
+  auto outputs = n.type(1).getStaticDim(0), channels = n.type(1).getStaticDim(1);
+  if (!outputs || !channels)
+    return n.unsupported("the number of channels is not constant");
+  if (group < 1 || *outputs % group)
+    return n.malformed("output channels are not a multiple of the groups");
+  if (!n.same(n.type(0).getDim(1), n.dim(group * *channels)))
+    return n.malformed("the input's channels are not groups times the weight's");
+  SmallVector<AffineExpr> shape = {n.dim(group), n.dim(*outputs / group), n.dim(*channels)};
+  for (int64_t size : kernel)
+    shape.push_back(n.dim(size));
+  Value weight = n.reshape(n.in(1), shape);
+  Value result = n.make<graph::ConvOp>(n.in(0), weight, window->strides, window->dilations, window->padLow,
+                                       window->padHigh);
+  if (failed(addBias(n, result, 2)))
+    return failure();
+  n.out(0, result);
+  return success();
+}
+
+/// Input with zeros between its elements, convolved with the mirrored kernel:
+/// out = (in - 1)·stride + dilation·(kernel - 1) + 1 + output_padding - pads.
+static LogicalResult convTranspose(NodeContext &n) {
+  int64_t rank = n.rank(0), spatial = rank - 2;
+  if (spatial < 1 || n.rank(1) != rank || n.element(0) != n.element(1))
+    return n.malformed("input and weight must have one rank, 3 or more, and one element type");
+  if (rank + spatial > GraphTensorType::kMaxRank)
+    return n.unsupported("more than 3 spatial dimensions");
+  GraphTensorType weightType = n.type(1);
+  if (!weightType.hasStaticShape())
+    return n.unsupported("the weight's shape is not constant");
+  auto w = weightType.getStaticShape();
+  int64_t group = n.getInt("group", 1);
+  if (group < 1 || w[0] % group || !n.same(n.type(0).getDim(1), n.dim(w[0])))
+    return n.malformed("the input's channels are not those of the weight");
+  SmallVector<int64_t> ones(spatial, 1), zeros(spatial, 0), kernel(ArrayRef<int64_t>(w).drop_front(2));
+  auto strides = n.getInts("strides").value_or(ones), dilations = n.getInts("dilations").value_or(ones);
+  auto extra = n.getInts("output_padding").value_or(zeros);
+  auto pads = n.getInts("pads").value_or(SmallVector<int64_t>(2 * spatial, 0));
+  auto outputShape = n.getInts("output_shape");
+  if (outputShape && static_cast<int64_t>(outputShape->size()) == rank)
+    outputShape->erase(outputShape->begin(), outputShape->begin() + 2);
+  std::string autoPad = n.getString("auto_pad", "NOTSET");
+  for (const auto &list : {strides, dilations, extra})
+    if (static_cast<int64_t>(list.size()) != spatial)
+      return n.malformed("attributes must have one value per spatial dimension");
+  if (static_cast<int64_t>(pads.size()) != 2 * spatial ||
+      (outputShape && static_cast<int64_t>(outputShape->size()) != spatial))
+    return n.malformed("pads or output_shape has the wrong length");
+  for (int64_t i = 0; i < spatial; ++i)
+    if (strides[i] < 1 || dilations[i] < 1 || strides[i] > 1 << 20 || dilations[i] > 1 << 20 || extra[i] < 0 ||
+        extra[i] >= std::max(strides[i], dilations[i]) + 1 || kernel[i] < 1)
+      return n.malformed("strides, dilations or output_padding out of range");
+
+  // Pads from the output's shape.
+  SmallVector<int64_t> low(spatial), high(spatial);
+  for (int64_t i = 0; i < spatial; ++i) {
+    low[i] = pads[i];
+    high[i] = pads[spatial + i];
+    bool same = autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER";
+    if (!outputShape && !same)
+      continue;
+    int64_t total;
+    if (outputShape) {
+      auto in = n.type(0).getStaticDim(i + 2);
+      if (!in)
+        return n.unsupported("output_shape with a dynamic input");
+      total = (*in - 1) * strides[i] + dilations[i] * (kernel[i] - 1) + 1 + extra[i] - (*outputShape)[i];
+    } else { // output = input · stride
+      total = dilations[i] * (kernel[i] - 1) + 1 + extra[i] - strides[i];
+    }
+    if (total < 0) {
+      extra[i] -= total;
+      total = 0;
+    }
+    low[i] = autoPad == "SAME_UPPER" ? total / 2 : total - total / 2;
+    high[i] = total - low[i];
+  }
+
+  // Zeros between the elements: [N, C, D…] -> [N, C, D, 1, …] -> pad -> [N, C, D·s, …].
+  Value x = n.in(0);
+  bool strided = llvm::any_of(strides, [](int64_t s) { return s > 1; });
+  Value zero = n.scalarLike(x, 0);
+  if (strided) {
+    SmallVector<AffineExpr> split = {n.type(0).getDim(0), n.type(0).getDim(1)}, padded = split, merged = split;
+    for (int64_t i = 0; i < spatial; ++i) {
+      AffineExpr d = n.type(0).getDim(i + 2);
+      split.append({d, n.dim(1)});
+      padded.append({d, n.dim(strides[i])});
+      merged.push_back(n.simplify(d * strides[i]));
+    }
+    SmallVector<AffineExpr> none(split.size(), n.dim(0));
+    x = n.reshape(x, split);
+    x = n.make<graph::PadOp>(n.typeOf(x).withShape(padded), x, zero, graph::PadMode::constant,
+                             graph::symbolMap(none, n.context()));
+    x = n.reshape(x, merged);
+  }
+  // [G·C, O, k…] -> [G, O, C, k…], mirrored in space.
+  int64_t in = w[0] / group, out = w[1];
+  SmallVector<AffineExpr> shape = {n.dim(group), n.dim(in), n.dim(out)}, starts(3, n.dim(0));
+  SmallVector<int64_t> permutation = {0, 2, 1}, steps(3, 1);
+  for (int64_t i = 0; i < spatial; ++i) {
+    shape.push_back(n.dim(kernel[i]));
+    permutation.push_back(i + 3);
+    starts.push_back(n.dim(kernel[i] - 1));
+    steps.push_back(-1);
+  }
+  Value weight = n.transpose(n.reshape(n.in(1), shape), permutation);
+  if (llvm::any_of(kernel, [](int64_t k) { return k > 1; }))
+    weight = n.slice(weight, starts, n.typeOf(weight).getShape(), steps);
+  // The convolution's pads; the zeros after the last element are s - 1 too many.
+  SmallVector<int64_t> convLow(spatial), convHigh(spatial);
+  for (int64_t i = 0; i < spatial; ++i) {
+    int64_t reach = dilations[i] * (kernel[i] - 1);
+    convLow[i] = reach - low[i];
+    convHigh[i] = reach - high[i] + extra[i] - (strides[i] - 1);
+  }
+  Value result = n.make<graph::ConvOp>(x, weight, ones, dilations, convLow, convHigh);
+  if (failed(addBias(n, result, 2)))
+    return failure();
+  n.out(0, result);
+  return success();
+}
+
+void stint::import::addContractions(RuleTable &t) {
+  t.add("MatMul", 2, matMul);
+  t.add("MatMulInteger", 2, matMulInteger);
+  t.add("Gemm", 2, gemm);
+  t.add("Conv", 2, conv);
+  t.add("ConvTranspose", 2, convTranspose);
+}

@@ -1,0 +1,335 @@
+// Operators that rearrange whole tensors: reshapes, permutations, stretching.
+#include "compiler/import/NodeContext.h"
+
+using namespace mlir;
+using namespace stint;
+using namespace stint::import;
+using graph::GraphTensorType;
+
+/// Divides the product of `numerator` by that of `denominator`, cancelling
+/// equal dimensions first so that sums need not be factored.
+static std::optional<AffineExpr> divideProducts(NodeContext &n, ArrayRef<AffineExpr> numerator,
+                                                ArrayRef<AffineExpr> denominator) {
+  SmallVector<AffineExpr> top(numerator), bottom;
+  for (AffineExpr d : denominator) {
+    auto it = llvm::find_if(top, [&](AffineExpr t) { return t == d; });
+    if (it != top.end())
+      top.erase(it);
+    else
+      bottom.push_back(d);
+  }
+  AffineExpr a = n.dim(1), b = n.dim(1);
+  for (AffineExpr t : top)
+    a = a * t;
+  for (AffineExpr t : bottom)
+    b = b * t;
+  auto exact = graph::divideExactly(a, b);
+  if (!exact)
+    exact = graph::divideExactly(n.simplify(a), n.simplify(b));
+  if (exact)
+    return n.simplify(*exact);
+  return std::nullopt;
+}
+
+/// Reshapes operand 0 to `shape` if the number of elements provably stays.
+static LogicalResult reshapeTo(NodeContext &n, SmallVector<AffineExpr> shape) {
+  if (static_cast<int64_t>(shape.size()) > GraphTensorType::kMaxRank)
+    return n.unsupported("a result of more than 8 dimensions");
+  auto left = divideProducts(n, n.type(0).getShape(), shape);
+  bool same = left && *left == 1;
+  AffineExpr from = n.type(0).getNumElements(), to = n.type(0).withShape(shape).getNumElements();
+  if (!same && n.symbols.equal(from, to) == false)
+    return n.malformed("cannot reshape " + n.print(from) + " elements into " + n.print(n.type(0).withShape(shape)));
+  if (!same && !n.same(from, to))
+    return n.unsupported("it is not certain that " + n.print(n.type(0).withShape(shape)) + " has as many elements as " +
+                         n.print(n.type(0)) + "; fix a dimension with --dim");
+  if (ArrayRef<AffineExpr>(shape) == n.type(0).getShape())
+    n.forward(0, 0);
+  else
+    n.out(0, n.reshape(n.in(0), shape));
+  return success();
+}
+
+static LogicalResult reshape(NodeContext &n) {
+  SmallVector<AffineExpr> target;
+  if (n.has(1)) {
+    const Known *k = n.known(1);
+    auto values = k ? k->expressions() : std::nullopt;
+    if (!values || n.rank(1) != 1)
+      return n.unsupported("the new shape depends on the input's values");
+    target = *values;
+  } else if (auto shape = n.getInts("shape")) {
+    for (int64_t d : *shape)
+      target.push_back(n.dim(d));
+  } else {
+    return n.malformed("needs a shape");
+  }
+  std::optional<size_t> open;
+  bool allowZero = n.getInt("allowzero", 0) != 0;
+  for (auto [i, d] : llvm::enumerate(target)) {
+    if (d == 0 && !allowZero) {
+      if (static_cast<int64_t>(i) >= n.rank(0))
+        return n.malformed("0 at position " + Twine(i) + " refers to a dimension that the input lacks");
+      d = n.type(0).getDim(i);
+    } else if (d == -1) {
+      if (open)
+        return n.malformed("the new shape has -1 twice");
+      open = i;
+    } else if (n.symbols.range(d).lower < 0) {
+      return n.symbols.range(d).upper < 0 ? n.malformed("the new shape has a negative size")
+                                          : n.unsupported("size " + n.print(d) + " may be negative");
+    }
+  }
+  if (open) {
+    SmallVector<AffineExpr> others;
+    for (auto [i, d] : llvm::enumerate(target))
+      if (i != *open)
+        others.push_back(d);
+    if (llvm::is_contained(others, n.dim(0)))
+      return n.malformed("-1 beside a size of 0");
+    auto size = divideProducts(n, n.type(0).getShape(), others);
+    if (!size) {
+      bool constant = n.type(0).hasStaticShape() && llvm::all_of(others, llvm::IsaPred<AffineConstantExpr>);
+      return constant ? n.malformed("the input's elements cannot be divided evenly over the new shape")
+                      : n.unsupported("-1 stands for " + n.print(n.type(0).getNumElements()) +
+                                      " elements divided by the other sizes, which may not be even; fix a dimension "
+                                      "with --dim");
+    }
+    target[*open] = *size;
+  }
+  return reshapeTo(n, target);
+}
+
+static LogicalResult flatten(NodeContext &n) {
+  int64_t rank = n.rank(0), axis = n.getInt("axis", 1);
+  if (axis < -rank || axis > rank)
+    return n.malformed("axis " + Twine(axis) + " does not exist");
+  axis += axis < 0 ? rank : 0;
+  AffineExpr outer = n.dim(1), inner = n.dim(1);
+  for (int64_t i = 0; i < rank; ++i)
+    (i < axis ? outer : inner) = (i < axis ? outer : inner) * n.type(0).getDim(i);
+  n.out(0, n.reshape(n.in(0), {n.simplify(outer), n.simplify(inner)}));
+  return success();
+}
+
+static LogicalResult squeeze(NodeContext &n) {
+  auto given = n.getIntsOrInput("axes", 1);
+  if (failed(given))
+    return failure();
+  SmallVector<int64_t> chosen;
+  if (*given) {
+    auto axes = n.axes(**given, n.rank(0));
+    if (failed(axes))
+      return failure();
+    chosen = *axes;
+  } else {
+    for (int64_t i = 0; i < n.rank(0); ++i) {
+      graph::Range r = n.symbols.range(n.type(0).getDim(i));
+      if (r.isPoint() && r.lower == 1)
+        chosen.push_back(i);
+      else if (r.lower <= 1)
+        return n.unsupported("whether dimension " + n.print(n.type(0).getDim(i)) + " is 1 depends on the input");
+    }
+  }
+  SmallVector<AffineExpr> shape;
+  for (int64_t i = 0; i < n.rank(0); ++i) {
+    if (!llvm::is_contained(chosen, i))
+      shape.push_back(n.type(0).getDim(i));
+    else if (!n.same(n.type(0).getDim(i), n.dim(1)))
+      return n.malformed("dimension " + Twine(i) + " is " + n.print(n.type(0).getDim(i)) + ", not 1");
+  }
+  return reshapeTo(n, shape);
+}
+
+static LogicalResult unsqueeze(NodeContext &n) {
+  auto given = n.getIntsOrInput("axes", 1);
+  if (failed(given))
+    return failure();
+  if (!*given)
+    return n.malformed("needs axes");
+  int64_t rank = n.rank(0) + (**given).size();
+  if (rank > GraphTensorType::kMaxRank)
+    return n.unsupported("a result of more than 8 dimensions");
+  auto axes = n.axes(**given, rank);
+  if (failed(axes))
+    return failure();
+  SmallVector<AffineExpr> shape;
+  for (int64_t i = 0, next = 0; i < rank; ++i)
+    shape.push_back(llvm::is_contained(*axes, i) ? n.dim(1) : n.type(0).getDim(next++));
+  return reshapeTo(n, shape);
+}
+
+static LogicalResult transpose(NodeContext &n) {
+  int64_t rank = n.rank(0);
+  auto perm = n.getInts("perm").value_or(llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, rank))));
+  for (int64_t &p : perm)
+    p += p < 0 ? rank : 0;
+  SmallVector<int64_t> sorted(perm);
+  llvm::sort(sorted);
+  if (!llvm::equal(sorted, llvm::seq<int64_t>(0, rank)))
+    return n.malformed("perm must name every dimension once");
+  n.out(0, n.transpose(n.in(0), perm));
+  return success();
+}
+
+static LogicalResult expand(NodeContext &n) {
+  const Known *k = n.known(1);
+  auto values = k ? k->expressions() : std::nullopt;
+  if (!values || n.rank(1) != 1)
+    return n.unsupported("the new shape depends on the input's values");
+  if (values->size() > GraphTensorType::kMaxRank)
+    return n.unsupported("more than 8 dimensions");
+  ArrayRef<AffineExpr> own = n.type(0).getShape();
+  SmallVector<AffineExpr> shape(std::max(own.size(), values->size()), n.dim(1));
+  std::copy(own.begin(), own.end(), shape.end() - own.size());
+  for (size_t i = 0; i < values->size(); ++i) {
+    AffineExpr want = (*values)[i], &d = shape[shape.size() - values->size() + i];
+    if (want == 1 || n.same(want, d))
+      continue;
+    if (d != 1)
+      return n.symbols.equal(want, d) == false && n.symbols.equal(want, n.dim(1)) == false
+                 ? n.malformed("dimension " + n.print(d) + " cannot become " + n.print(want))
+                 : n.unsupported("whether dimension " + n.print(d) + " becomes " + n.print(want) + " depends on the input");
+    if (n.symbols.range(want).lower < 0)
+      return n.unsupported("size " + n.print(want) + " may be negative");
+    d = want;
+  }
+  n.out(0, n.broadcast(n.in(0), shape));
+  return success();
+}
+
+/// Repeats every dimension: [d] -> [1, d] -> [r, d] -> [r·d].
+static FailureOr<Value> repeat(NodeContext &n, Value x, ArrayRef<AffineExpr> repeats) {
+  SmallVector<AffineExpr> split, stretched, merged;
+  for (auto [d, r] : llvm::zip(n.typeOf(x).getShape(), repeats)) {
+    if (r != 1 && d != 1) {
+      split.append({n.dim(1), d});
+      stretched.append({r, d});
+    } else {
+      split.push_back(d);
+      stretched.push_back(r == 1 ? d : r);
+    }
+    merged.push_back(n.simplify(d * r));
+  }
+  if (split.size() > GraphTensorType::kMaxRank)
+    return n.unsupported("repeats too many dimensions at once");
+  return n.reshape(n.broadcast(n.reshape(x, split), stretched), merged);
+}
+
+static LogicalResult tile(NodeContext &n) {
+  const Known *k = n.known(1);
+  auto repeats = k ? k->expressions() : std::nullopt;
+  if (!repeats || static_cast<int64_t>(repeats->size()) != n.rank(0) || n.rank(1) != 1)
+    return n.unsupported("repeats must be known, one for each dimension");
+  for (AffineExpr r : *repeats)
+    if (n.symbols.range(r).lower < 0)
+      return n.malformed("a repeat is negative");
+  auto result = repeat(n, n.in(0), *repeats);
+  if (failed(result))
+    return failure();
+  n.out(0, *result);
+  return success();
+}
+
+static LogicalResult concat(NodeContext &n) {
+  auto axis = n.axis(n.getInt("axis", n.opset < 4 ? 1 : 0), n.rank(0));
+  if (failed(axis))
+    return failure();
+  SmallVector<Value> values;
+  for (size_t i = 0; i < n.numInputs(); ++i) {
+    if (!n.has(i) || n.rank(i) != n.rank(0) || n.element(i) != n.element(0))
+      return n.malformed("operands must have one rank and element type");
+    SmallVector<AffineExpr> shape(n.type(i).getShape());
+    for (int64_t d = 0; d < n.rank(0); ++d) {
+      AffineExpr first = n.type(0).getDim(d);
+      if (d == *axis || shape[d] == first)
+        continue;
+      if (!n.same(shape[d], first))
+        return n.symbols.equal(shape[d], first) == false
+                   ? n.malformed("operands differ in dimension " + Twine(d))
+                   : n.unsupported("operands may differ in dimension " + Twine(d) + ": " + n.print(first) + " and " +
+                                   n.print(shape[d]));
+      shape[d] = first;
+    }
+    values.push_back(n.reshape(n.in(i), shape));
+  }
+  if (values.size() == 1)
+    n.forward(0, 0);
+  else
+    n.out(0, n.make<graph::ConcatOp>(values, *axis));
+  return success();
+}
+
+/// Splits channels into blocks of `b`·`b` and moves them into space, or back.
+static LogicalResult depthToSpace(NodeContext &n) {
+  int64_t b = n.getInt("blocksize", 0);
+  auto channels = n.rank(0) == 4 ? n.type(0).getStaticDim(1) : std::nullopt;
+  if (!channels || b < 1 || b > 1 << 15 || *channels % (b * b))
+    return n.malformed("needs a rank-4 input whose constant channels are a multiple of blocksize squared");
+  ArrayRef<AffineExpr> s = n.type(0).getShape();
+  AffineExpr block = n.dim(b), depth = n.dim(*channels / (b * b));
+  bool crd = n.getString("mode", "DCR") == "CRD";
+  Value x = crd ? n.reshape(n.in(0), {s[0], depth, block, block, s[2], s[3]})
+                : n.reshape(n.in(0), {s[0], block, block, depth, s[2], s[3]});
+  SmallVector<int64_t> perm = {0, 1, 4, 2, 5, 3};
+  if (!crd)
+    perm = {0, 3, 4, 1, 5, 2};
+  n.out(0, n.reshape(n.transpose(x, perm), {s[0], depth, n.simplify(s[2] * b), n.simplify(s[3] * b)}));
+  return success();
+}
+
+static LogicalResult spaceToDepth(NodeContext &n) {
+  int64_t b = n.getInt("blocksize", 0);
+  if (n.rank(0) != 4 || b < 1 || b > 1 << 15)
+    return n.malformed("needs a rank-4 input and a positive blocksize");
+  ArrayRef<AffineExpr> s = n.type(0).getShape();
+  auto height = graph::divideExactly(s[2], n.dim(b)), width = graph::divideExactly(s[3], n.dim(b));
+  if (!height || !width)
+    return n.unsupported("height and width must be multiples of blocksize for every input");
+  AffineExpr block = n.dim(b);
+  Value x = n.reshape(n.in(0), {s[0], s[1], *height, block, *width, block});
+  n.out(0, n.reshape(n.transpose(x, {0, 3, 5, 1, 2, 4}), {s[0], n.simplify(s[1] * (b * b)), *height, *width}));
+  return success();
+}
+
+static LogicalResult identity(NodeContext &n) {
+  n.forward(0, 0);
+  return success();
+}
+
+static LogicalResult dropout(NodeContext &n) {
+  bool training = n.opset < 7 && !n.getInt("is_test", 0);
+  if (n.has(2)) {
+    const Known *k = n.known(2);
+    auto value = k && k->elements.size() == 1 ? k->elements[0].integer() : std::nullopt;
+    training = !value || *value;
+  }
+  if (training)
+    return n.unsupported("training mode; export the model for inference");
+  n.forward(0, 0);
+  if (n.wants(1)) { // the mask: everything is kept; before opset 10 of the input's type
+    Type type = n.opset < 10 ? n.element(0) : Type(n.b.getI1Type());
+    n.out(1, n.broadcast(n.scalar(type, 1), n.type(0).getShape()));
+  }
+  return success();
+}
+
+/// Always folded, unless the result is larger than shape arithmetic may be.
+static LogicalResult sizeOfShape(NodeContext &n) { return n.unsupported("cannot fold it"); }
+
+void stint::import::addMovements(RuleTable &t) {
+  t.add("Reshape", 1, reshape);
+  t.add("Flatten", 1, flatten);
+  t.add("Squeeze", 1, squeeze);
+  t.add("Unsqueeze", 1, unsqueeze);
+  t.add("Transpose", 1, transpose);
+  t.add("Expand", 2, expand);
+  t.add("Tile", 2, tile);
+  t.add("Concat", 1, concat);
+  t.add("DepthToSpace", 1, depthToSpace);
+  t.add("SpaceToDepth", 1, spaceToDepth);
+  t.add("Identity", 1, identity);
+  t.add("Dropout", 1, dropout);
+  t.add("Shape", 1, sizeOfShape);
+  t.add("Size", 1, sizeOfShape);
+}
