@@ -8,15 +8,16 @@
 #ifndef STINT_COMPILER_CODEGEN_EMITTER_KERNELBUILDER_H
 #define STINT_COMPILER_CODEGEN_EMITTER_KERNELBUILDER_H
 
+#include "compiler/target/Target.h"
 #include "dialects/Graph/GraphDialect.h"
 #include "dialects/Graph/Shapes.h"
-#include "compiler/target/Target.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 
 #include <functional>
+#include <map>
 
 namespace stint::codegen {
 
@@ -119,7 +120,7 @@ private:
   mlir::Value beginValues[3], endValues[3], scratchPointer;
   int64_t scratchSize = 0;
   llvm::SmallVector<mlir::Value> pointers, dims;
-  llvm::DenseMap<int64_t, mlir::Value> constants;
+  std::map<int64_t, mlir::Value> constants; // any key, unlike a DenseMap
   llvm::DenseMap<mlir::Value, int64_t> constantValues;
   llvm::DenseMap<mlir::AffineExpr, mlir::Value> expressions;
   struct Numbered {
@@ -128,7 +129,7 @@ private:
     mlir::Value value;
   };
   llvm::DenseMap<size_t, llvm::SmallVector<Numbered, 1>> numbered;
-  mlir::Operation *entryEnd = nullptr; // last operation of the prologue
+  mlir::ArrayAttr scope; // alias scope of what the kernel writes
 };
 
 } // namespace stint::codegen
