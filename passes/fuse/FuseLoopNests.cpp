@@ -50,10 +50,10 @@ static bool isMovement(Operation *op) {
 namespace {
 /// How an operation of the kernel is reached from the root.
 struct Place {
-  bool aligned = false;              // same index as the root's
-  bool row = false;                  // one value per row of `frame`
-  ArrayRef<AffineExpr> frame;        // full shape around, empty: rows unknown
-  int64_t rowDim = -1;               // dimension of `frame` that rows run along
+  bool aligned = false;                 // same index as the root's
+  bool row = false;                     // one value per row of `frame`
+  ArrayRef<AffineExpr> frame;           // full shape around, empty: rows unknown
+  int64_t rowDim = -1;                  // dimension of `frame` that rows run along
   SmallVector<Operation *, 4> contexts; // loops it is evaluated in; null: the root's
 };
 

@@ -8,9 +8,7 @@ using namespace mlir;
 using namespace stint;
 using namespace stint::graph;
 
-bool passes::isElementwise(Operation *op) {
-  return op->hasTrait<graph::Elementwise>() && !isa<BroadcastOp>(op);
-}
+bool passes::isElementwise(Operation *op) { return op->hasTrait<graph::Elementwise>() && !isa<BroadcastOp>(op); }
 
 bool passes::isImmediate(Operation *op) {
   auto constant = dyn_cast_or_null<ConstantOp>(op);

@@ -40,9 +40,8 @@ struct HoistConstants : passes::impl::HoistConstantsBase<HoistConstants> {
                                    llvm::all_of(op.getOperands(), [&](Value operand) {
                                      return operand.getDefiningOp() && constant.contains(operand.getDefiningOp());
                                    }));
-      known &= llvm::all_of(op.getResults(), [](Value result) {
-        return cast<GraphTensorType>(result.getType()).hasStaticShape();
-      });
+      known &= llvm::all_of(op.getResults(),
+                            [](Value result) { return cast<GraphTensorType>(result.getType()).hasStaticShape(); });
       if (known)
         constant.insert(&op);
     }
@@ -62,24 +61,25 @@ struct HoistConstants : passes::impl::HoistConstantsBase<HoistConstants> {
     IRMapping mapping;
     for (Operation *op : constant)
       builder.clone(*op, mapping);
-    builder.create<func::ReturnOp>(main.getLoc(), llvm::map_to_vector(values, [&](Value value) {
-                                     return mapping.lookup(value);
-                                   }));
+    builder.create<func::ReturnOp>(main.getLoc(),
+                                   llvm::map_to_vector(values, [&](Value value) { return mapping.lookup(value); }));
     for (auto [i, value] : llvm::enumerate(values)) {
       unsigned number = main.getNumArguments();
-      main.insertArgument(number, value.getType(),
-                          builder.getDictionaryAttr(builder.getNamedAttr(
-                              "stint.constant", builder.getI64IntegerAttr(i))),
-                          value.getLoc());
-      value.replaceUsesWithIf(main.getArgument(number), [&](OpOperand &use) {
-        return !constant.contains(use.getOwner());
-      });
+      main.insertArgument(
+          number, value.getType(),
+          builder.getDictionaryAttr(builder.getNamedAttr("stint.constant", builder.getI64IntegerAttr(i))),
+          value.getLoc());
+      value.replaceUsesWithIf(main.getArgument(number),
+                              [&](OpOperand &use) { return !constant.contains(use.getOwner()); });
     }
     // What only fed the hoisted values is dead on both sides.
     for (Block *block : {&body, &function.getBody().front()})
-      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block->without_terminator())))
-        if (op.use_empty() && isMemoryEffectFree(&op))
-          op.erase();
+      for (Operation *op = block->getTerminator()->getPrevNode(); op;) {
+        Operation *dead = op->use_empty() && isMemoryEffectFree(op) ? op : nullptr;
+        op = op->getPrevNode();
+        if (dead)
+          dead->erase();
+      }
   }
 };
 } // namespace

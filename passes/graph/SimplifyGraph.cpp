@@ -37,8 +37,7 @@ static std::optional<double> splatValue(Value value) {
 namespace {
 /// x * 1, x / 1, x - 0, pow(x, 1); integer x + 0. (A float x + 0 turns -0
 /// into 0, and is left alone.)
-template <typename Op>
-struct RemoveIdentity : OpRewritePattern<Op> {
+template <typename Op> struct RemoveIdentity : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
     Value operands[] = {op.getLhs(), op.getRhs()};

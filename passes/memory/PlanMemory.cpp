@@ -59,9 +59,9 @@ uint64_t place(MutableArrayRef<LiveRange> ranges, ArrayRef<size_t> order) {
     }
     range.offset = found ? bestOffset : end;
     arena = std::max(arena, range.offset + range.bytes);
-    placed.insert(llvm::upper_bound(placed, index,
-                                    [&](size_t a, size_t b) { return ranges[a].offset < ranges[b].offset; }),
-                  index);
+    placed.insert(
+        llvm::upper_bound(placed, index, [&](size_t a, size_t b) { return ranges[a].offset < ranges[b].offset; }),
+        index);
   }
   return arena;
 }
@@ -94,7 +94,9 @@ uint64_t placeWell(SmallVectorImpl<LiveRange> &ranges, uint64_t bound) {
   };
   auto by = [&](auto key) {
     SmallVector<size_t> order = identity;
-    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return std::make_pair(-key(ranges[a]), a) < std::make_pair(-key(ranges[b]), b); });
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return std::make_pair(-key(ranges[a]), a) < std::make_pair(-key(ranges[b]), b);
+    });
     attempt(order);
   };
   by([](const LiveRange &r) { return static_cast<double>(r.bytes); });
@@ -170,7 +172,8 @@ struct PlanMemory : passes::impl::PlanMemoryBase<PlanMemory> {
         continue;
       int64_t bytes = symbols.upper(symbols.simplify(plan::byteSize(cast<GraphTensorType>(buffer.getType()))));
       if (bytes > kMaxBytes)
-        return buffer.emitError() << "needs " << bytes << " bytes at the bounds of its dimensions: narrow them with --dim";
+        return buffer.emitError() << "needs " << bytes
+                                  << " bytes at the bounds of its dimensions: narrow them with --dim";
       rangeOf[value] = ranges.size();
       capacities.push_back(std::max<int64_t>(bytes, 0));
       ranges.push_back({items, -1, llvm::alignTo(std::max<int64_t>(bytes, 1), kAlignment)});
@@ -208,8 +211,8 @@ struct PlanMemory : passes::impl::PlanMemoryBase<PlanMemory> {
     arenaBytes += arena;
     boundBytes += bound;
     OpBuilder builder(entry);
-    entry.setProfilesAttr(builder.getArrayAttr(
-        plan::ProfileAttr::get(builder.getContext(), maxima, arena, bound, offsets, sizes)));
+    entry.setProfilesAttr(
+        builder.getArrayAttr(plan::ProfileAttr::get(builder.getContext(), maxima, arena, bound, offsets, sizes)));
     return success();
   }
 

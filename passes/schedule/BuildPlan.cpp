@@ -80,8 +80,7 @@ private:
   }
 
   /// Registers and buffers stand before the first dispatch or copy.
-  template <typename Op, typename... Args>
-  Op declare(Location loc, Args &&...args) {
+  template <typename Op, typename... Args> Op declare(Location loc, Args &&...args) {
     OpBuilder::InsertionGuard guard(builder);
     if (firstWork)
       builder.setInsertionPoint(firstWork);
@@ -89,8 +88,7 @@ private:
       builder.setInsertionPointToEnd(block);
     return builder.create<Op>(loc, std::forward<Args>(args)...);
   }
-  template <typename Op, typename... Args>
-  Op work(Location loc, Args &&...args) {
+  template <typename Op, typename... Args> Op work(Location loc, Args &&...args) {
     builder.setInsertionPointToEnd(block);
     auto op = builder.create<Op>(loc, std::forward<Args>(args)...);
     if (!firstWork)
@@ -136,8 +134,7 @@ private:
     return llvm::map_to_vector(exprs, [&](AffineExpr e) { return reg(e); });
   }
 
-  template <typename Port>
-  Value port(GraphTensorType type, StringAttr name, const std::string &otherwise) {
+  template <typename Port> Value port(GraphTensorType type, StringAttr name, const std::string &otherwise) {
     checkDims(type, name ? name.getValue() : StringRef(otherwise));
     return declare<Port>(entry.getLoc(), plan::BufferType::get(builder.getContext()),
                          name ? name : builder.getStringAttr(otherwise), regs(type.getShape()),
