@@ -65,8 +65,7 @@ const FeatureRow *findFeature(Machine machine, StringRef name) {
 /// Fills what follows from the feature ids.
 void derive(Variant &variant) {
   llvm::sort(variant.featureIds);
-  variant.featureIds.erase(std::unique(variant.featureIds.begin(), variant.featureIds.end()),
-                           variant.featureIds.end());
+  variant.featureIds.erase(std::unique(variant.featureIds.begin(), variant.featureIds.end()), variant.featureIds.end());
   variant.features.clear();
   for (uint16_t id : variant.featureIds)
     for (const FeatureRow &row : featureRows)

@@ -81,7 +81,7 @@ GraphTensorType GraphTensorType::withLayout(LayoutAttr layout) const {
 }
 
 LogicalResult GraphTensorType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<AffineExpr> shape,
-                                 Type elementType, LayoutAttr layout) {
+                                      Type elementType, LayoutAttr layout) {
   if (!isNumber(elementType) && !isBool(elementType))
     return emitError() << "element type " << elementType << " is not one of a graph tensor";
   if (static_cast<int64_t>(shape.size()) > kMaxRank)
@@ -90,8 +90,9 @@ LogicalResult GraphTensorType::verify(function_ref<InFlightDiagnostic()> emitErr
     if (auto constant = llvm::dyn_cast<AffineConstantExpr>(dim); constant && constant.getValue() < 0)
       return emitError() << "dimension " << constant.getValue() << " is negative";
     if (dim.walk([](AffineExpr e) {
-          return llvm::isa<AffineDimExpr>(e) ? WalkResult::interrupt() : WalkResult::advance();
-        }).wasInterrupted())
+             return llvm::isa<AffineDimExpr>(e) ? WalkResult::interrupt() : WalkResult::advance();
+           })
+            .wasInterrupted())
       return emitError() << "a dimension may refer to symbols only";
   }
   if (layout && layout.getOrder().size() != shape.size())
@@ -162,9 +163,8 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
   SmallVector<int64_t> order;
   int64_t tiledDim = -1, tileSize = 0;
   SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseLess() || parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-        return parser.parseInteger(order.emplace_back());
-      }))
+  if (parser.parseLess() || parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                                           [&] { return parser.parseInteger(order.emplace_back()); }))
     return {};
   if (succeeded(parser.parseOptionalComma()) &&
       (parser.parseKeyword("tile") || parser.parseEqual() || parser.parseInteger(tiledDim) || parser.parseColon() ||
@@ -197,9 +197,8 @@ Attribute StepAttr::parse(AsmParser &parser, Type) {
     if (kindCopy == "cast") {
       if (parser.parseType(type))
         return {};
-    } else if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-                 return parser.parseInteger(values.emplace_back());
-               }))
+    } else if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                              [&] { return parser.parseInteger(values.emplace_back()); }))
       return {};
   }
   if (parser.parseGreater())

@@ -39,8 +39,8 @@ int64_t elementBytes(mlir::Type type);
 
 /// The broadcast of two shapes, or nullopt if a pair of dimensions is neither
 /// equal nor has a constant 1.
-std::optional<llvm::SmallVector<mlir::AffineExpr>>
-broadcastShapes(llvm::ArrayRef<mlir::AffineExpr> a, llvm::ArrayRef<mlir::AffineExpr> b);
+std::optional<llvm::SmallVector<mlir::AffineExpr>> broadcastShapes(llvm::ArrayRef<mlir::AffineExpr> a,
+                                                                   llvm::ArrayRef<mlir::AffineExpr> b);
 
 /// Row-major tensor type with the broadcast shape of `values` and the element
 /// type of the first. The shapes must broadcast.
@@ -51,20 +51,15 @@ mlir::LogicalResult verifyElementwise(mlir::Operation *op);
 mlir::LogicalResult verifySameElementType(mlir::Operation *op);
 } // namespace detail
 
-template <typename ConcreteType>
-class Elementwise : public mlir::OpTrait::TraitBase<ConcreteType, Elementwise> {
+template <typename ConcreteType> class Elementwise : public mlir::OpTrait::TraitBase<ConcreteType, Elementwise> {
 public:
-  static mlir::LogicalResult verifyTrait(mlir::Operation *op) {
-    return detail::verifyElementwise(op);
-  }
+  static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return detail::verifyElementwise(op); }
 };
 
 template <typename ConcreteType>
 class SameElementType : public mlir::OpTrait::TraitBase<ConcreteType, SameElementType> {
 public:
-  static mlir::LogicalResult verifyTrait(mlir::Operation *op) {
-    return detail::verifySameElementType(op);
-  }
+  static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return detail::verifySameElementType(op); }
 };
 
 } // namespace stint::graph

@@ -122,8 +122,8 @@ LogicalResult PadOp::verify() {
     return emitOpError() << "needs one low pad per dimension";
   if ((getMode() == PadMode::constant) != static_cast<bool>(getValue()))
     return emitOpError() << "a value is given exactly for mode constant";
-  if (getValue() && (tensorType(getValue()).getRank() != 0 ||
-                     tensorType(getValue()).getElementType() != input.getElementType()))
+  if (getValue() &&
+      (tensorType(getValue()).getRank() != 0 || tensorType(getValue()).getElementType() != input.getElementType()))
     return emitOpError() << "the value must be a scalar of the operand's element type";
   return verifyElementType(*this, getInput());
 }

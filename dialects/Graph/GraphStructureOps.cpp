@@ -70,8 +70,7 @@ LogicalResult WeightOp::verify() {
       return emitOpError() << "unknown step '" << step.getKind() << "'";
     }
   }
-  if (type != tensorType(getResult()).getElementType() ||
-      !llvm::equal(shape, tensorType(getResult()).getStaticShape()))
+  if (type != tensorType(getResult()).getElementType() || !llvm::equal(shape, tensorType(getResult()).getStaticShape()))
     return emitOpError() << "recipe does not give the result's shape and element type";
   return success();
 }

@@ -13,7 +13,9 @@ def Graph_ConstantOp : Graph_Op<"constant", [Pure, ConstantLike]> {
   let description = [{
     A splat of any static shape, or at most 64 elements. `value` is a dense
     attribute of the same shape and element type. Anything larger is a
-    `graph.weight`. Splats are folded into kernels as immediates.
+    `graph.weight`. Splats are folded into kernels as immediates; others are
+    operands, arranged as the result type's layout says when the plan is
+    written.
   }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Graph_AnyTensor:$result);

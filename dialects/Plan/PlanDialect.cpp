@@ -32,7 +32,8 @@ void PlanDialect::initialize() {
 }
 
 bool stint::plan::isRegisterOp(Operation *op) {
-  return isa<PlanDialect>(op->getDialect()) && op->getNumResults() == 1 && isa<RegisterType>(op->getResult(0).getType());
+  return isa<PlanDialect>(op->getDialect()) && op->getNumResults() == 1 &&
+         isa<RegisterType>(op->getResult(0).getType());
 }
 
 int64_t stint::plan::symbolOf(graph::GraphTensorType type, int64_t i) {

@@ -57,8 +57,7 @@ LogicalResult EntryOp::verify() {
 
 // ports
 
-template <typename Port>
-static LogicalResult verifyPort(Port op) {
+template <typename Port> static LogicalResult verifyPort(Port op) {
   auto type = cast<graph::GraphTensorType>(op.getType());
   if (!type.isRowMajor())
     return op.emitOpError() << "must be row-major";

@@ -64,6 +64,9 @@ private:
         builder.setInsertionPointAfter(weight);
         converted = builder.create<WeightOp>(weight.getLoc(), wanted, weight.getNameAttr(), weight.getExtent(),
                                              weight.getSteps());
+      } else if (auto constant = value.getDefiningOp<ConstantOp>()) {
+        builder.setInsertionPointAfter(constant);
+        converted = builder.create<ConstantOp>(constant.getLoc(), wanted, constant.getValue());
       } else {
         // Right where it is first needed; later users come after.
         builder.setInsertionPoint(op);

@@ -25,8 +25,7 @@ inline bool rangeFits(uint64_t offset, uint64_t size, uint64_t limit) {
 }
 
 // Rounds up to a power of two; false on overflow.
-[[nodiscard]] inline bool checkedAlign(uint64_t value, uint64_t alignment,
-                                       uint64_t *result) {
+[[nodiscard]] inline bool checkedAlign(uint64_t value, uint64_t alignment, uint64_t *result) {
   if (!checkedAdd(value, alignment - 1, &value))
     return false;
   *result = value & ~(alignment - 1);
@@ -41,8 +40,7 @@ public:
   // their offset.
   uint64_t add(uint64_t count, uint64_t size, uint64_t alignment) {
     uint64_t bytes = 0, start = 0;
-    valid = valid && checkedMul(count, size, &bytes) &&
-            checkedAlign(total, alignment, &start) &&
+    valid = valid && checkedMul(count, size, &bytes) && checkedAlign(total, alignment, &start) &&
             checkedAdd(start, bytes, &total);
     return start;
   }

@@ -8,8 +8,7 @@ namespace stint {
 
 // Bytes of a dense tensor, sub-byte elements packed; false on overflow, a
 // negative dimension, or a type without a fixed size.
-[[nodiscard]] bool tensorBytes(int32_t type, uint32_t rank, const int64_t *dims,
-                               uint64_t *bytes);
+[[nodiscard]] bool tensorBytes(int32_t type, uint32_t rank, const int64_t *dims, uint64_t *bytes);
 
 // Alignment of one element in bytes.
 inline uint32_t elementAlignment(int32_t type) {

@@ -22,12 +22,9 @@ struct [[nodiscard]] Status {
   }
 };
 
-inline Status success() {
-  return {{STINT_OK, STINT_OBJECT_NONE, 0, 0, 0, 0, "success"}};
-}
+inline Status success() { return {{STINT_OK, STINT_OBJECT_NONE, 0, 0, 0, 0, "success"}}; }
 
-inline Status failure(stint_status_code code, const char *text, int64_t a = 0,
-                      int64_t b = 0) {
+inline Status failure(stint_status_code code, const char *text, int64_t a = 0, int64_t b = 0) {
   return {{code, STINT_OBJECT_NONE, 0, 0, a, b, text}};
 }
 
@@ -36,18 +33,17 @@ inline Status malformed(const char *text, int64_t a = 0, int64_t b = 0) {
 }
 
 inline Status outOfMemory(uint64_t bytes) {
-  return failure(STINT_STATUS_OUT_OF_MEMORY, "out of memory: %a bytes wanted",
-                 static_cast<int64_t>(bytes));
+  return failure(STINT_STATUS_OUT_OF_MEMORY, "out of memory: %a bytes wanted", static_cast<int64_t>(bytes));
 }
 
 } // namespace stint
 
 // Hands a failure on to the caller.
-#define STINT_TRY(expression)                                                  \
-  do {                                                                         \
-    ::stint::Status status_ = (expression);                                    \
-    if (!status_.ok())                                                         \
-      return status_;                                                          \
+#define STINT_TRY(expression)                                                                                          \
+  do {                                                                                                                 \
+    ::stint::Status status_ = (expression);                                                                            \
+    if (!status_.ok())                                                                                                 \
+      return status_;                                                                                                  \
   } while (false)
 
 #endif

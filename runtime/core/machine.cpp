@@ -22,8 +22,7 @@ bool floorDivide(int64_t a, int64_t b, int64_t *quotient, int64_t *remainder) {
 
 } // namespace
 
-Status executeRegister(const Plan &plan, const Instruction &in,
-                       int64_t *registers) {
+Status executeRegister(const Plan &plan, const Instruction &in, int64_t *registers) {
   // const_i64 and check have fields that are no registers.
   bool unary = in.opcode == Opcode::check, none = in.opcode == Opcode::constI64;
   int64_t a = none ? 0 : registers[in.a];
@@ -66,12 +65,9 @@ Status executeRegister(const Plan &plan, const Instruction &in,
     result = a < b;
     break;
   case Opcode::check:
-    return a != 0 ? success()
-                  : failure(STINT_STATUS_SHAPE_MISMATCH,
-                            plan.messages[static_cast<size_t>(in.imm)]);
+    return a != 0 ? success() : failure(STINT_STATUS_SHAPE_MISMATCH, plan.messages[static_cast<size_t>(in.imm)]);
   default:
-    return malformed("opcode %a is no register instruction",
-                     static_cast<int64_t>(in.opcode));
+    return malformed("opcode %a is no register instruction", static_cast<int64_t>(in.opcode));
   }
   if (!good)
     return failure(STINT_STATUS_OVERFLOW,

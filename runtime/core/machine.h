@@ -8,8 +8,7 @@
 namespace stint {
 
 // Executes one instruction below Opcode::dispatch.
-Status executeRegister(const Plan &plan, const Instruction &instruction,
-                       int64_t *registers);
+Status executeRegister(const Plan &plan, const Instruction &instruction, int64_t *registers);
 
 // Executes an entry's prologue; the symbols' registers are set.
 Status runPrologue(const Plan &plan, const Entry &entry, int64_t *registers);

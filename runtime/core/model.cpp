@@ -45,32 +45,27 @@ Status loadSections(stint_model *model, const uint8_t *data) {
   return success();
 }
 
-Status loadCode(stint_model *model, const uint8_t *data,
-                const stint_model_options &options) {
+Status loadCode(stint_model *model, const uint8_t *data, const stint_model_options &options) {
   if (options.static_kernels) {
     model->scratch = options.static_scratch;
-    return bindStaticKernels(model->plan, options.static_kernels,
-                             options.static_kernel_count, &model->pool,
+    return bindStaticKernels(model->plan, options.static_kernels, options.static_kernel_count, &model->pool,
                              &model->kernels);
   }
   if (options.variant && strcmp(options.variant, "none") == 0)
     return success();
-  STINT_TRY(
-      chooseVariant(model->plan, model->cpu, options.variant, &model->variant));
+  STINT_TRY(chooseVariant(model->plan, model->cpu, options.variant, &model->variant));
   model->scratch = model->plan.variants[model->variant].scratch;
-  return loadVariant(model->planFile, model->plan, model->variant, data,
-                     model->cpu, &model->pool, &model->code, &model->kernels);
+  return loadVariant(model->planFile, model->plan, model->variant, data, model->cpu, &model->pool, &model->code,
+                     &model->kernels);
 }
 
 // All registers with each symbol at one of its bounds.
-Status evaluateBounds(stint_model *model, const Entry &entry, bool upper,
-                      Span<int64_t> *registers) {
+Status evaluateBounds(stint_model *model, const Entry &entry, bool upper, Span<int64_t> *registers) {
   Span<int64_t> values;
   if (!model->pool.array(entry.registerCount, &values))
     return outOfMemory(entry.registerCount * sizeof(int64_t));
   for (uint32_t i = 0; i < model->plan.symbols.size; ++i)
-    values[i] =
-        upper ? model->plan.symbols[i].upper : model->plan.symbols[i].lower;
+    values[i] = upper ? model->plan.symbols[i].upper : model->plan.symbols[i].lower;
   if (runPrologue(model->plan, entry, values.data).ok())
     *registers = values;
   return success();
@@ -100,8 +95,7 @@ Status findFacts(stint_model *model) {
 
 Status prepareVerification(stint_model *model, int32_t verify) {
   if (verify < STINT_VERIFY_OFF || verify > STINT_VERIFY_FULL)
-    return failure(STINT_STATUS_INVALID_ARGUMENT, "no way to verify: %a",
-                   verify);
+    return failure(STINT_STATUS_INVALID_ARGUMENT, "no way to verify: %a", verify);
   model->verify = verify;
   if (verify == STINT_VERIFY_OFF)
     return success();
@@ -120,13 +114,10 @@ Status prepareVerification(stint_model *model, int32_t verify) {
   return success();
 }
 
-Status load(stint_model *model, const uint8_t *data, uint64_t size,
-            const stint_model_options &options) {
+Status load(stint_model *model, const uint8_t *data, uint64_t size, const stint_model_options &options) {
   model->cpu = platform::cpuInfo();
-  STINT_TRY(readPlanFile(data, size, model->cpu.sha256, &model->pool,
-                         &model->planFile));
-  STINT_TRY(decodePlan(model->planFile.plan, model->planFile.header.plan_size,
-                       &model->pool, &model->plan));
+  STINT_TRY(readPlanFile(data, size, model->cpu.sha256, &model->pool, &model->planFile));
+  STINT_TRY(decodePlan(model->planFile.plan, model->planFile.header.plan_size, &model->pool, &model->plan));
   STINT_TRY(verifyPlan(model->plan, model->planFile.sections));
   STINT_TRY(findFacts(model));
   model->planBytes = model->pool.bytes();
@@ -136,12 +127,9 @@ Status load(stint_model *model, const uint8_t *data, uint64_t size,
 }
 
 // Opens what map(model, &bytes) finds.
-template <typename Map>
-stint_status open(const stint_model_options *given, stint_model **result,
-                  Map map) {
+template <typename Map> stint_status open(const stint_model_options *given, stint_model **result, Map map) {
   if (!result)
-    return failure(STINT_STATUS_INVALID_ARGUMENT, "no place for the model")
-        .value;
+    return failure(STINT_STATUS_INVALID_ARGUMENT, "no place for the model").value;
   *result = nullptr;
   stint_model_options options;
   Status status = readOptions(given, &options);
@@ -164,16 +152,13 @@ stint_status open(const stint_model_options *given, stint_model **result,
 
 } // namespace
 
-Status stint_model::verifyChunks(uint32_t section, uint64_t offset,
-                                 uint64_t size) {
+Status stint_model::verifyChunks(uint32_t section, uint64_t offset, uint64_t size) {
   uint32_t which = 0;
-  while (which < plan.weightHashes.size &&
-         plan.weightHashes[which].section != section)
+  while (which < plan.weightHashes.size && plan.weightHashes[which].section != section)
     ++which;
   if (which == plan.weightHashes.size)
     return size == 0 ? success()
-                     : malformed("the weights of %o have no hashes to verify")
-                           .about(STINT_OBJECT_SECTION, section);
+                     : malformed("the weights of %o have no hashes to verify").about(STINT_OBJECT_SECTION, section);
   const uint8_t *hashes = plan.weightHashes[which].hashes.data;
   uint64_t end = planFile.sections[section].size;
   uint64_t first = offset / STINT_WEIGHT_CHUNK;
@@ -182,12 +167,9 @@ Status stint_model::verifyChunks(uint32_t section, uint64_t offset,
     if (__atomic_load_n(seen, __ATOMIC_RELAXED))
       continue;
     uint64_t start = i * STINT_WEIGHT_CHUNK;
-    uint64_t bytes =
-        end - start < STINT_WEIGHT_CHUNK ? end - start : STINT_WEIGHT_CHUNK;
-    if (!hashMatches(sections[section] + start, bytes, hashes + 32 * i,
-                     cpu.sha256))
-      return malformed("the weights of %o are damaged around byte %a",
-                       static_cast<int64_t>(start))
+    uint64_t bytes = end - start < STINT_WEIGHT_CHUNK ? end - start : STINT_WEIGHT_CHUNK;
+    if (!hashMatches(sections[section] + start, bytes, hashes + 32 * i, cpu.sha256))
+      return malformed("the weights of %o are damaged around byte %a", static_cast<int64_t>(start))
           .about(STINT_OBJECT_SECTION, section);
     __atomic_store_n(seen, uint8_t(1), __ATOMIC_RELAXED);
   }
@@ -196,9 +178,7 @@ Status stint_model::verifyChunks(uint32_t section, uint64_t offset,
 
 extern "C" {
 
-stint_status stint_model_open_file(const char *path,
-                                   const stint_model_options *options,
-                                   stint_model **model) {
+stint_status stint_model_open_file(const char *path, const stint_model_options *options, stint_model **model) {
   return open(options, model, [=](stint_model *opened, auto *bytes) {
     if (!path)
       return failure(STINT_STATUS_INVALID_ARGUMENT, "no path");
@@ -208,13 +188,11 @@ stint_status stint_model_open_file(const char *path,
   });
 }
 
-stint_status stint_model_open_fd(int fd, uint64_t offset, uint64_t length,
-                                 const stint_model_options *options,
+stint_status stint_model_open_fd(int fd, uint64_t offset, uint64_t length, const stint_model_options *options,
                                  stint_model **model) {
   return open(options, model, [=](stint_model *opened, auto *bytes) {
     if (offset % STINT_WEIGHT_ALIGNMENT != 0)
-      return failure(STINT_STATUS_INVALID_ARGUMENT,
-                     "the plan begins at byte %a, not a multiple of %b",
+      return failure(STINT_STATUS_INVALID_ARGUMENT, "the plan begins at byte %a, not a multiple of %b",
                      static_cast<int64_t>(offset), STINT_WEIGHT_ALIGNMENT);
     Status status = platform::mapDescriptor(fd, offset, length, &opened->file);
     *bytes = opened->file;
@@ -222,14 +200,11 @@ stint_status stint_model_open_fd(int fd, uint64_t offset, uint64_t length,
   });
 }
 
-stint_status stint_model_open_memory(const void *data, size_t size,
-                                     const stint_model_options *options,
+stint_status stint_model_open_memory(const void *data, size_t size, const stint_model_options *options,
                                      stint_model **model) {
   return open(options, model, [=](stint_model *, auto *bytes) {
-    if (!data ||
-        reinterpret_cast<uintptr_t>(data) % STINT_WEIGHT_ALIGNMENT != 0)
-      return failure(STINT_STATUS_INVALID_ARGUMENT,
-                     "the plan's memory is not aligned to %a bytes",
+    if (!data || reinterpret_cast<uintptr_t>(data) % STINT_WEIGHT_ALIGNMENT != 0)
+      return failure(STINT_STATUS_INVALID_ARGUMENT, "the plan's memory is not aligned to %a bytes",
                      STINT_WEIGHT_ALIGNMENT);
     bytes->data = static_cast<const uint8_t *>(data);
     bytes->size = size;

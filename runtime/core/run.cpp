@@ -22,9 +22,7 @@ Status bindSymbols(stint_session &session) {
   for (uint32_t i = 0; i < entry.inputs.size; ++i) {
     const PortState &port = session.ports[i];
     if (!port.hasShape)
-      return failure(STINT_STATUS_SHAPE_MISMATCH,
-                     "the shape of %o is not given")
-          .about(STINT_OBJECT_INPUT, i);
+      return failure(STINT_STATUS_SHAPE_MISMATCH, "the shape of %o is not given").about(STINT_OBJECT_INPUT, i);
     for (uint32_t axis = 0; axis < entry.inputs[i].dims.size; ++axis) {
       int32_t symbol = entry.inputs[i].dims[axis].symbol;
       if (symbol < 0)
@@ -56,25 +54,19 @@ Status placePorts(stint_session &session) {
     Status status = shapeOf(session, input, dims, &bytes);
     for (uint32_t axis = 0; axis < input.dims.size && status.ok(); ++axis)
       if (dims[axis] != port.dims[axis])
-        status = failure(STINT_STATUS_SHAPE_MISMATCH,
-                         "a dimension of %o is %a, it must be %b",
-                         port.dims[axis], dims[axis]);
+        status =
+            failure(STINT_STATUS_SHAPE_MISMATCH, "a dimension of %o is %a, it must be %b", port.dims[axis], dims[axis]);
     if (status.ok() && !port.bound && bytes > port.own.capacity)
-      status = failure(STINT_STATUS_OUT_OF_RANGE,
-                       "%o takes %a bytes, the session holds %b: bind it",
-                       static_cast<int64_t>(bytes),
-                       static_cast<int64_t>(port.own.capacity));
+      status = failure(STINT_STATUS_OUT_OF_RANGE, "%o takes %a bytes, the session holds %b: bind it",
+                       static_cast<int64_t>(bytes), static_cast<int64_t>(port.own.capacity));
     if (!status.ok())
       return status.about(STINT_OBJECT_INPUT, i);
-    session.places[input.buffer] =
-        port.bound ? Place{static_cast<uint8_t *>(port.bound), port.boundBytes}
-                   : port.own;
+    session.places[input.buffer] = port.bound ? Place{static_cast<uint8_t *>(port.bound), port.boundBytes} : port.own;
   }
   for (uint32_t i = 0; i < entry.outputs.size; ++i) {
     PortState &port = session.output(i);
     session.places[entry.outputs[i].buffer] =
-        port.bound ? Place{static_cast<uint8_t *>(port.bound), port.boundBytes}
-                   : port.own;
+        port.bound ? Place{static_cast<uint8_t *>(port.bound), port.boundBytes} : port.own;
   }
   return success();
 }
@@ -90,11 +82,9 @@ Status sizeOf(const stint_session &session, uint32_t index, uint64_t *bytes) {
   }
   auto has = static_cast<int64_t>(capacity);
   if (buffer.kind == BufferKind::output)
-    return failure(STINT_STATUS_OUT_OF_RANGE,
-                   "%o takes %a bytes, its memory holds %b", size, has)
+    return failure(STINT_STATUS_OUT_OF_RANGE, "%o takes %a bytes, its memory holds %b", size, has)
         .about(STINT_OBJECT_OUTPUT, buffer.index);
-  return failure(STINT_STATUS_OUT_OF_RANGE,
-                 "%o takes %a bytes, %b were planned", size, has)
+  return failure(STINT_STATUS_OUT_OF_RANGE, "%o takes %a bytes, %b were planned", size, has)
       .about(STINT_OBJECT_BUFFER, index);
 }
 
@@ -102,8 +92,7 @@ Status sizeOf(const stint_session &session, uint32_t index, uint64_t *bytes) {
 class Run {
 public:
   Run(stint_session &session, const StopSignal &stop)
-      : session(session), plan(session.model->plan), entry(*session.entry),
-        stop(stop) {}
+      : session(session), plan(session.model->plan), entry(*session.entry), stop(stop) {}
 
   Status body();
 
@@ -136,10 +125,8 @@ Status Run::stopped() {
 // A register that the body writes; symbols stay inside their bounds, on which
 // the memory layout and the kernels rest.
 Status Run::setRegister(uint32_t index, int64_t value) {
-  if (index < plan.symbols.size &&
-      (value < plan.symbols[index].lower || value > session.maxima[index]))
-    return failure(STINT_STATUS_OUT_OF_RANGE, "%o came to %a, the most is %b",
-                   value, session.maxima[index])
+  if (index < plan.symbols.size && (value < plan.symbols[index].lower || value > session.maxima[index]))
+    return failure(STINT_STATUS_OUT_OF_RANGE, "%o came to %a, the most is %b", value, session.maxima[index])
         .about(STINT_OBJECT_SYMBOL, index);
   session.registers[index] = value;
   return success();
@@ -150,10 +137,8 @@ Status Run::verifyOperands(const Dispatch &dispatch) {
     if (entry.buffers[index].kind != BufferKind::weight)
       continue;
     const Weight &weight = plan.weights[entry.buffers[index].index];
-    if (session.model->planFile.sections[weight.section].kind ==
-        STINT_SECTION_WEIGHTS)
-      STINT_TRY(session.model->verifyChunks(weight.section, weight.offset,
-                                            weight.size));
+    if (session.model->planFile.sections[weight.section].kind == STINT_SECTION_WEIGHTS)
+      STINT_TRY(session.model->verifyChunks(weight.section, weight.offset, weight.size));
   }
   return success();
 }
@@ -170,8 +155,7 @@ Status Run::dispatch(uint32_t index) {
   if (session.model->verify == STINT_VERIFY_FIRST_USE)
     STINT_TRY(verifyOperands(dispatch));
 
-  stint_dispatch arguments = {session.arguments, session.dims,
-                              dispatch.buffers.size, dispatch.dims.size};
+  stint_dispatch arguments = {session.arguments, session.dims, dispatch.buffers.size, dispatch.dims.size};
   DispatchCall call = {};
   if (session.device->runsCode)
     call.kernel = session.model->kernels[dispatch.kernel];
@@ -203,9 +187,7 @@ void Run::report(uint32_t index, const Dispatch &dispatch) {
   event.size = sizeof(event);
   event.dispatch = index;
   event.kernel = plan.kernels[dispatch.kernel].name;
-  event.flops = dispatch.flopsReg == noRegister
-                    ? -1
-                    : session.registers[dispatch.flopsReg];
+  event.flops = dispatch.flopsReg == noRegister ? -1 : session.registers[dispatch.flopsReg];
   for (uint32_t thread = 0; thread < session.threads; ++thread) {
     const ThreadRecord &record = session.records[thread];
     if (record.workgroups == 0)
@@ -223,21 +205,16 @@ Status Run::copy(const Instruction &in) {
   STINT_TRY(sizeOf(session, in.a, &to));
   STINT_TRY(sizeOf(session, in.b, &from));
   int64_t bytes = session.registers[in.dst];
-  if (bytes < 0 || static_cast<uint64_t>(bytes) > to ||
-      static_cast<uint64_t>(bytes) > from)
-    return failure(STINT_STATUS_OUT_OF_RANGE,
-                   "a copy of %a bytes leaves buffer %b", bytes, in.a);
-  return session.device->copy(session.places[in.a].data,
-                              session.places[in.b].data,
-                              static_cast<uint64_t>(bytes));
+  if (bytes < 0 || static_cast<uint64_t>(bytes) > to || static_cast<uint64_t>(bytes) > from)
+    return failure(STINT_STATUS_OUT_OF_RANGE, "a copy of %a bytes leaves buffer %b", bytes, in.a);
+  return session.device->copy(session.places[in.a].data, session.places[in.b].data, static_cast<uint64_t>(bytes));
 }
 
 Status Run::loadI64(const Instruction &in) {
   uint64_t size = 0;
   STINT_TRY(sizeOf(session, in.a, &size));
   if (static_cast<uint64_t>(in.imm) >= size / sizeof(int64_t))
-    return failure(STINT_STATUS_OUT_OF_RANGE,
-                   "element %a of a buffer of %b bytes is read", in.imm,
+    return failure(STINT_STATUS_OUT_OF_RANGE, "element %a of a buffer of %b bytes is read", in.imm,
                    static_cast<int64_t>(size));
   STINT_TRY(session.device->finish());
   int64_t value = 0;
@@ -279,8 +256,7 @@ Status Run::body() {
       const Instruction &loop = entry.body[opener];
       status = stopped();
       int64_t next = session.registers[loop.dst];
-      if (!status.ok() || next == INT64_MAX ||
-          next + 1 >= session.registers[loop.a])
+      if (!status.ok() || next == INT64_MAX || next + 1 >= session.registers[loop.a])
         break;
       status = setRegister(loop.dst, next + 1);
       at = opener; // its body follows
@@ -288,14 +264,11 @@ Status Run::body() {
     }
     default:
       status = executeRegister(plan, in, session.registers);
-      if (status.ok() && in.opcode != Opcode::check &&
-          in.dst < plan.symbols.size)
+      if (status.ok() && in.opcode != Opcode::check && in.dst < plan.symbols.size)
         status = setRegister(in.dst, session.registers[in.dst]);
     }
     if (!status.ok())
-      return status.value.object_kind == STINT_OBJECT_NONE
-                 ? status.about(STINT_OBJECT_INSTRUCTION, at)
-                 : status;
+      return status.value.object_kind == STINT_OBJECT_NONE ? status.about(STINT_OBJECT_INSTRUCTION, at) : status;
   }
   return session.device->finish();
 }
@@ -320,26 +293,22 @@ Status run(stint_session *session, const stint_run_options *given) {
 
 } // namespace
 
-Status stint::shapeOf(const stint_session &session, const Port &port,
-                      int64_t *dims, uint64_t *bytes) {
+Status stint::shapeOf(const stint_session &session, const Port &port, int64_t *dims, uint64_t *bytes) {
   for (uint32_t axis = 0; axis < port.dims.size; ++axis)
     dims[axis] = session.registers[port.dims[axis].reg];
   if (!tensorBytes(port.type, port.dims.size, dims, bytes))
     return failure(STINT_STATUS_OVERFLOW, "the size of %o doesn't fit");
   int64_t size = session.registers[session.entry->buffers[port.buffer].sizeReg];
   if (size < 0 || static_cast<uint64_t>(size) != *bytes)
-    return malformed("the plan gives %o %a bytes, its shape takes %b", size,
-                     static_cast<int64_t>(*bytes));
+    return malformed("the plan gives %o %a bytes, its shape takes %b", size, static_cast<int64_t>(*bytes));
   return success();
 }
 
 Status stint::prepareSession(stint_session *session) {
   session->prepared = false;
-  memset(session->registers, 0,
-         session->entry->registerCount * sizeof(int64_t));
+  memset(session->registers, 0, session->entry->registerCount * sizeof(int64_t));
   STINT_TRY(bindSymbols(*session));
-  STINT_TRY(
-      runPrologue(session->model->plan, *session->entry, session->registers));
+  STINT_TRY(runPrologue(session->model->plan, *session->entry, session->registers));
   STINT_TRY(placePorts(*session));
   session->prepared = true;
   return success();
@@ -353,13 +322,11 @@ stint_status stint_session_prepare(stint_session *session) {
   return inEntry(session, prepareSession(session)).value;
 }
 
-stint_status stint_session_run(stint_session *session,
-                               const stint_run_options *options) {
+stint_status stint_session_run(stint_session *session, const stint_run_options *options) {
   return inEntry(session, run(session, options)).value;
 }
 
-stint_status stint_session_input(stint_session *session, uint32_t input,
-                                 stint_tensor *tensor) {
+stint_status stint_session_input(stint_session *session, uint32_t input, stint_tensor *tensor) {
   if (!session || input >= session->entry->inputs.size)
     return failure(STINT_STATUS_NOT_FOUND, "there is no input %a", input).value;
   const Port &port = session->entry->inputs[input];
@@ -367,15 +334,12 @@ stint_status stint_session_input(stint_session *session, uint32_t input,
   Status status = success();
   stint_tensor result{};
   if (!state.hasShape)
-    status =
-        failure(STINT_STATUS_SHAPE_MISMATCH, "the shape of %o is not given");
+    status = failure(STINT_STATUS_SHAPE_MISMATCH, "the shape of %o is not given");
   else if (!tensorBytes(port.type, port.dims.size, state.dims, &result.bytes))
     status = failure(STINT_STATUS_OVERFLOW, "the size of %o doesn't fit");
   else if (!state.bound && result.bytes > state.own.capacity)
-    status = failure(STINT_STATUS_OUT_OF_RANGE,
-                     "%o takes %a bytes, the session holds %b: bind it",
-                     static_cast<int64_t>(result.bytes),
-                     static_cast<int64_t>(state.own.capacity));
+    status = failure(STINT_STATUS_OUT_OF_RANGE, "%o takes %a bytes, the session holds %b: bind it",
+                     static_cast<int64_t>(result.bytes), static_cast<int64_t>(state.own.capacity));
   if (!status.ok())
     return inEntry(session, status.about(STINT_OBJECT_INPUT, input)).value;
   result.data = state.bound ? state.bound : state.own.data;
@@ -385,18 +349,14 @@ stint_status stint_session_input(stint_session *session, uint32_t input,
   return writeInfo(result, tensor).value;
 }
 
-stint_status stint_session_output(stint_session *session, uint32_t output,
-                                  stint_tensor *tensor) {
+stint_status stint_session_output(stint_session *session, uint32_t output, stint_tensor *tensor) {
   if (!session || output >= session->entry->outputs.size)
-    return failure(STINT_STATUS_NOT_FOUND, "there is no output %a", output)
-        .value;
+    return failure(STINT_STATUS_NOT_FOUND, "there is no output %a", output).value;
   const Port &port = session->entry->outputs[output];
   stint_tensor result{};
-  Status status =
-      session->prepared
-          ? shapeOf(*session, port, result.dims, &result.bytes)
-          : failure(STINT_STATUS_SHAPE_MISMATCH,
-                    "the shape of %o is not known before prepare or run");
+  Status status = session->prepared
+                      ? shapeOf(*session, port, result.dims, &result.bytes)
+                      : failure(STINT_STATUS_SHAPE_MISMATCH, "the shape of %o is not known before prepare or run");
   if (!status.ok())
     return inEntry(session, status.about(STINT_OBJECT_OUTPUT, output)).value;
   PortState &state = session->output(output);

@@ -10,14 +10,12 @@ using namespace stint;
 
 namespace {
 
-Status invalid(const char *text) {
-  return failure(STINT_STATUS_INVALID_ARGUMENT, text);
-}
+Status invalid(const char *text) { return failure(STINT_STATUS_INVALID_ARGUMENT, text); }
 
 // The block is there: fills it in. Everything is written before it is read;
 // the arena, scratch and ports are left as they are.
-Status build(stint_model *model, const stint_session_options &options,
-             const SessionPlan &plan, uint8_t *block, stint_session **result) {
+Status build(stint_model *model, const stint_session_options &options, const SessionPlan &plan, uint8_t *block,
+             stint_session **result) {
   auto *session = reinterpret_cast<stint_session *>(block);
   memset(block, 0, plan.scratch); // all tables, not the memory behind them
   const Entry &entry = model->plan.entries[plan.entry];
@@ -33,8 +31,7 @@ Status build(stint_model *model, const stint_session_options &options,
   session->maxima = reinterpret_cast<int64_t *>(block + plan.maxima);
   session->places = reinterpret_cast<Place *>(block + plan.buffers);
   session->ports = reinterpret_cast<PortState *>(block + plan.ports);
-  session->arguments =
-      reinterpret_cast<stint_kernel_buffer *>(block + plan.arguments);
+  session->arguments = reinterpret_cast<stint_kernel_buffer *>(block + plan.arguments);
   session->dims = reinterpret_cast<int64_t *>(block + plan.dims);
   session->records = reinterpret_cast<ThreadRecord *>(block + plan.records);
   session->scratch = block + plan.scratch;
@@ -46,8 +43,7 @@ Status build(stint_model *model, const stint_session_options &options,
   uint64_t at = plan.portMemory;
   uint32_t ports = entry.inputs.size + entry.outputs.size;
   for (uint32_t i = 0; i < ports && !bindAll; ++i) {
-    uint64_t bytes = portCapacity(entry, i, session->maxima,
-                                  known ? session->registers : nullptr);
+    uint64_t bytes = portCapacity(entry, i, session->maxima, known ? session->registers : nullptr);
     session->ports[i].own = {block + at, bytes};
     at += (bytes + 63) / 64 * 64;
   }
@@ -61,9 +57,7 @@ Status build(stint_model *model, const stint_session_options &options,
     } else if (buffer.kind == BufferKind::weight) {
       const Weight &weight = model->plan.weights[buffer.index];
       // Never written: the verifier lets no result be a weight.
-      place = {const_cast<uint8_t *>(model->sections[weight.section]) +
-                   weight.offset,
-               weight.size};
+      place = {const_cast<uint8_t *>(model->sections[weight.section]) + weight.offset, weight.size};
     }
     session->places[i] = place;
   }
@@ -75,9 +69,8 @@ Status build(stint_model *model, const stint_session_options &options,
     for (uint32_t axis = 0; axis < entry.inputs[i].dims.size; ++axis) {
       stint_dim_info info{};
       info.size = sizeof(info);
-      if (stint_model_input_dim(model, plan.entry, i, axis, &info).code !=
-              STINT_OK ||
-          info.lower != info.upper || info.lower < 0)
+      if (stint_model_input_dim(model, plan.entry, i, axis, &info).code != STINT_OK || info.lower != info.upper ||
+          info.lower < 0)
         port.hasShape = false;
       port.dims[axis] = info.lower;
     }
@@ -88,8 +81,7 @@ Status build(stint_model *model, const stint_session_options &options,
   return success();
 }
 
-Status create(stint_model *model, const stint_session_options *given,
-              void *memory, size_t bytes, bool inCaller,
+Status create(stint_model *model, const stint_session_options *given, void *memory, size_t bytes, bool inCaller,
               stint_session **result) {
   if (!result)
     return invalid("no place for the session");
@@ -103,16 +95,13 @@ Status create(stint_model *model, const stint_session_options *given,
   if (inCaller && (!memory || reinterpret_cast<uintptr_t>(memory) % 64 != 0))
     return invalid("the session's memory is not aligned to 64 bytes");
   if (inCaller && bytes < plan.bytes)
-    return failure(STINT_STATUS_OUT_OF_MEMORY,
-                   "the session needs %b bytes, the caller gave %a",
-                   static_cast<int64_t>(bytes),
-                   static_cast<int64_t>(plan.bytes));
+    return failure(STINT_STATUS_OUT_OF_MEMORY, "the session needs %b bytes, the caller gave %a",
+                   static_cast<int64_t>(bytes), static_cast<int64_t>(plan.bytes));
   if (!inCaller)
     memory = platform::allocate(plan.bytes);
   if (!memory)
     return outOfMemory(plan.bytes);
-  Status status =
-      build(model, options, plan, static_cast<uint8_t *>(memory), result);
+  Status status = build(model, options, plan, static_cast<uint8_t *>(memory), result);
   if (status.ok())
     (*result)->ownsMemory = !inCaller;
   else if (!inCaller)
@@ -121,8 +110,7 @@ Status create(stint_model *model, const stint_session_options *given,
 }
 
 // Rank, bounds and bytes of a shape that is given to an input.
-Status setShape(stint_session *session, uint32_t index, uint32_t rank,
-                const int64_t *dims, uint64_t *bytes) {
+Status setShape(stint_session *session, uint32_t index, uint32_t rank, const int64_t *dims, uint64_t *bytes) {
   if (!session)
     return invalid("no session");
   const Entry &entry = *session->entry;
@@ -131,16 +119,13 @@ Status setShape(stint_session *session, uint32_t index, uint32_t rank,
   const Port &port = entry.inputs[index];
   Status status = success();
   if (rank != port.dims.size)
-    status =
-        failure(STINT_STATUS_SHAPE_MISMATCH,
-                "%o was given %a dimensions, it has %b", rank, port.dims.size);
+    status = failure(STINT_STATUS_SHAPE_MISMATCH, "%o was given %a dimensions, it has %b", rank, port.dims.size);
   else if (rank && !dims)
     status = invalid("%o was given no dimensions");
   for (uint32_t axis = 0; axis < rank && status.ok(); ++axis) {
     stint_dim_info info{};
     info.size = sizeof(info);
-    stint_model_input_dim(session->model, session->entryIndex, index, axis,
-                          &info);
+    stint_model_input_dim(session->model, session->entryIndex, index, axis, &info);
     int64_t lower = info.lower, upper = info.upper;
     if (info.symbol < 0)
       continue; // checked by prepare
@@ -148,16 +133,10 @@ Status setShape(stint_session *session, uint32_t index, uint32_t rank,
       upper = session->maxima[info.symbol];
     if (dims[axis] < lower || dims[axis] > upper)
       status = lower == upper
-                   ? failure(STINT_STATUS_SHAPE_MISMATCH,
-                             "a dimension of %o is %a, it must be %b",
-                             dims[axis], upper)
+                   ? failure(STINT_STATUS_SHAPE_MISMATCH, "a dimension of %o is %a, it must be %b", dims[axis], upper)
                : dims[axis] < lower
-                   ? failure(STINT_STATUS_OUT_OF_RANGE,
-                             "a dimension of %o is %a, the least is %b",
-                             dims[axis], lower)
-                   : failure(STINT_STATUS_OUT_OF_RANGE,
-                             "a dimension of %o is %a, the most is %b",
-                             dims[axis], upper);
+                   ? failure(STINT_STATUS_OUT_OF_RANGE, "a dimension of %o is %a, the least is %b", dims[axis], lower)
+                   : failure(STINT_STATUS_OUT_OF_RANGE, "a dimension of %o is %a, the most is %b", dims[axis], upper);
   }
   if (status.ok() && !tensorBytes(port.type, rank, dims, bytes))
     status = failure(STINT_STATUS_OVERFLOW, "the size of %o doesn't fit");
@@ -165,8 +144,7 @@ Status setShape(stint_session *session, uint32_t index, uint32_t rank,
   return status.about(STINT_OBJECT_INPUT, index);
 }
 
-void takeShape(stint_session *session, uint32_t input, uint32_t rank,
-               const int64_t *dims) {
+void takeShape(stint_session *session, uint32_t input, uint32_t rank, const int64_t *dims) {
   PortState &port = session->ports[input];
   if (rank)
     memcpy(port.dims, dims, rank * sizeof(int64_t));
@@ -174,24 +152,21 @@ void takeShape(stint_session *session, uint32_t input, uint32_t rank,
   session->prepared = false;
 }
 
-Status bindInput(stint_session *session, uint32_t index, const void *data,
-                 uint64_t bytes, uint32_t rank, const int64_t *dims) {
+Status bindInput(stint_session *session, uint32_t index, const void *data, uint64_t bytes, uint32_t rank,
+                 const int64_t *dims) {
   uint64_t needed = 0;
   STINT_TRY(setShape(session, index, rank, dims, &needed));
   auto wrong = [&](stint_status_code code, const char *text) {
-    Status status = failure(code, text, static_cast<int64_t>(bytes),
-                            static_cast<int64_t>(needed));
+    Status status = failure(code, text, static_cast<int64_t>(bytes), static_cast<int64_t>(needed));
     status.value.entry = session->entryIndex;
     return status.about(STINT_OBJECT_INPUT, index);
   };
   if (bytes != needed)
-    return wrong(STINT_STATUS_SHAPE_MISMATCH,
-                 "%o was given %a bytes, its shape takes %b");
+    return wrong(STINT_STATUS_SHAPE_MISMATCH, "%o was given %a bytes, its shape takes %b");
   uint32_t alignment = elementAlignment(session->entry->inputs[index].type);
   if ((!data && bytes) || reinterpret_cast<uintptr_t>(data) % alignment != 0)
-    return wrong(STINT_STATUS_INVALID_ARGUMENT,
-                 "%o was given no memory, or memory that isn't aligned to its "
-                 "elements");
+    return wrong(STINT_STATUS_INVALID_ARGUMENT, "%o was given no memory, or memory that isn't aligned to its "
+                                                "elements");
   takeShape(session, index, rank, dims);
   // Never written: the verifier lets no result be an input.
   session->ports[index].bound = const_cast<void *>(data);
@@ -203,16 +178,12 @@ Status bindInput(stint_session *session, uint32_t index, const void *data,
 
 extern "C" {
 
-stint_status stint_session_create(stint_model *model,
-                                  const stint_session_options *options,
-                                  stint_session **session) {
+stint_status stint_session_create(stint_model *model, const stint_session_options *options, stint_session **session) {
   return create(model, options, nullptr, 0, false, session).value;
 }
 
-stint_status stint_session_create_in(stint_model *model,
-                                     const stint_session_options *options,
-                                     void *memory, size_t bytes,
-                                     stint_session **session) {
+stint_status stint_session_create_in(stint_model *model, const stint_session_options *options, void *memory,
+                                     size_t bytes, stint_session **session) {
   return create(model, options, memory, bytes, true, session).value;
 }
 
@@ -227,15 +198,12 @@ void stint_session_destroy(stint_session *session) {
   stint_model_release(model);
 }
 
-stint_status stint_session_bind_input(stint_session *session, uint32_t input,
-                                      const void *data, uint64_t bytes,
+stint_status stint_session_bind_input(stint_session *session, uint32_t input, const void *data, uint64_t bytes,
                                       uint32_t rank, const int64_t *dims) {
   return bindInput(session, input, data, bytes, rank, dims).value;
 }
 
-stint_status stint_session_set_input_shape(stint_session *session,
-                                           uint32_t input, uint32_t rank,
-                                           const int64_t *dims) {
+stint_status stint_session_set_input_shape(stint_session *session, uint32_t input, uint32_t rank, const int64_t *dims) {
   uint64_t bytes = 0;
   Status status = setShape(session, input, rank, dims, &bytes);
   if (!status.ok())
@@ -245,18 +213,15 @@ stint_status stint_session_set_input_shape(stint_session *session,
   return success().value;
 }
 
-stint_status stint_session_bind_output(stint_session *session, uint32_t output,
-                                       void *data, uint64_t bytes) {
+stint_status stint_session_bind_output(stint_session *session, uint32_t output, void *data, uint64_t bytes) {
   if (!session)
     return invalid("no session").value;
   const Entry &entry = *session->entry;
   if (output >= entry.outputs.size)
-    return failure(STINT_STATUS_NOT_FOUND, "the entry has no output %a", output)
-        .value;
+    return failure(STINT_STATUS_NOT_FOUND, "the entry has no output %a", output).value;
   uint32_t alignment = elementAlignment(entry.outputs[output].type);
   if (reinterpret_cast<uintptr_t>(data) % alignment != 0) {
-    Status status = invalid("the memory for %o isn't aligned to its elements")
-                        .about(STINT_OBJECT_OUTPUT, output);
+    Status status = invalid("the memory for %o isn't aligned to its elements").about(STINT_OBJECT_OUTPUT, output);
     status.value.entry = session->entryIndex;
     return status.value;
   }
@@ -267,8 +232,7 @@ stint_status stint_session_bind_output(stint_session *session, uint32_t output,
   return success().value;
 }
 
-stint_status stint_session_set_profile(stint_session *session,
-                                       stint_profile_hook hook, void *user) {
+stint_status stint_session_set_profile(stint_session *session, stint_profile_hook hook, void *user) {
   if (!session)
     return invalid("no session").value;
   session->hook = hook;

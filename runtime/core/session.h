@@ -37,29 +37,24 @@ struct PortState {
 };
 
 // Chooses the memory layout and lays out the block.
-Status planSession(const stint_model &model,
-                   const stint_session_options &options, SessionPlan *plan);
+Status planSession(const stint_model &model, const stint_session_options &options, SessionPlan *plan);
 
 // The most each symbol may be in a session with these options.
-Status declareMaxima(const stint_model &model,
-                     const stint_session_options &options, int64_t *maxima);
+Status declareMaxima(const stint_model &model, const stint_session_options &options, int64_t *maxima);
 
 // Runs the prologue with these values of the symbols; false if it fails.
-bool evaluateAt(const stint_model &model, const Entry &entry,
-                const int64_t *symbols, int64_t *registers);
+bool evaluateAt(const stint_model &model, const Entry &entry, const int64_t *symbols, int64_t *registers);
 
 // Bytes to reserve for a port (inputs, then outputs), given the prologue's
 // registers at the maxima (null where it fails). 0 where that can't be told,
 // so that the port has to be bound.
-uint64_t portCapacity(const Entry &entry, uint32_t port, const int64_t *maxima,
-                      const int64_t *registers);
+uint64_t portCapacity(const Entry &entry, uint32_t port, const int64_t *maxima, const int64_t *registers);
 
 // Works out registers, shapes and places from the inputs' shapes.
 Status prepareSession(stint_session *session);
 
 // Bytes of an input or output from its registers, and its shape.
-Status shapeOf(const stint_session &session, const Port &port, int64_t *dims,
-               uint64_t *bytes);
+Status shapeOf(const stint_session &session, const Port &port, int64_t *dims, uint64_t *bytes);
 
 } // namespace stint
 
@@ -86,9 +81,7 @@ struct stint_session {
   stint_profile_hook hook;
   void *hookUser;
 
-  stint::PortState &output(uint32_t index) {
-    return ports[entry->inputs.size + index];
-  }
+  stint::PortState &output(uint32_t index) { return ports[entry->inputs.size + index]; }
 };
 
 #endif

@@ -15,8 +15,7 @@ namespace {
 // Memory that lives for one call.
 class Temporary {
 public:
-  explicit Temporary(uint64_t bytes)
-      : memory(platform::allocate(bytes)), bytes(bytes) {
+  explicit Temporary(uint64_t bytes) : memory(platform::allocate(bytes)), bytes(bytes) {
     if (memory)
       memset(memory, 0, bytes);
   }
@@ -30,16 +29,14 @@ private:
 };
 
 // The smallest arena whose maxima cover the declared ones.
-Status chooseProfile(const Entry &entry, Span<Symbol> symbols,
-                     const int64_t *maxima, uint32_t *chosen) {
+Status chooseProfile(const Entry &entry, Span<Symbol> symbols, const int64_t *maxima, uint32_t *chosen) {
   bool found = false;
   for (uint32_t i = 0; i < entry.profiles.size; ++i) {
     const Profile &profile = entry.profiles[i];
     bool covers = true;
     for (uint32_t j = 0; j < symbols.size; ++j)
       covers = covers && profile.maxima[j] >= maxima[j];
-    if (covers &&
-        (!found || profile.arenaSize < entry.profiles[*chosen].arenaSize)) {
+    if (covers && (!found || profile.arenaSize < entry.profiles[*chosen].arenaSize)) {
       *chosen = i;
       found = true;
     }
@@ -51,9 +48,8 @@ Status chooseProfile(const Entry &entry, Span<Symbol> symbols,
                          entry.profiles.size);
 }
 
-Status layOut(const stint_model &model, const Entry &entry,
-              const int64_t *maxima, const int64_t *registers, bool bindAll,
-              SessionPlan *plan) {
+Status layOut(const stint_model &model, const Entry &entry, const int64_t *maxima, const int64_t *registers,
+              bool bindAll, SessionPlan *plan) {
   const EntryFacts &facts = model.facts[plan->entry];
   const Profile &profile = entry.profiles[plan->profile];
   uint32_t ports = entry.inputs.size + entry.outputs.size;
@@ -85,15 +81,12 @@ Status layOut(const stint_model &model, const Entry &entry,
 
 } // namespace
 
-Status stint::declareMaxima(const stint_model &model,
-                            const stint_session_options &options,
-                            int64_t *maxima) {
+Status stint::declareMaxima(const stint_model &model, const stint_session_options &options, int64_t *maxima) {
   Span<Symbol> symbols = model.plan.symbols;
   for (uint32_t i = 0; i < symbols.size; ++i)
     maxima[i] = symbols[i].upper;
   if (options.maximum_count && !options.maxima)
-    return failure(STINT_STATUS_INVALID_ARGUMENT,
-                   "a count of %a maxima without a list",
+    return failure(STINT_STATUS_INVALID_ARGUMENT, "a count of %a maxima without a list",
                    static_cast<int64_t>(options.maximum_count));
   for (size_t i = 0; i < options.maximum_count; ++i) {
     const stint_dim_maximum &wanted = options.maxima[i];
@@ -104,65 +97,50 @@ Status stint::declareMaxima(const stint_model &model,
       found = true;
       if (wanted.value < symbols[j].lower || wanted.value > symbols[j].upper)
         return failure(STINT_STATUS_OUT_OF_RANGE,
-                       wanted.value < symbols[j].lower
-                           ? "the maximum %a of %o is below its least, %b"
-                           : "the maximum %a of %o is above its most, %b",
-                       wanted.value,
-                       wanted.value < symbols[j].lower ? symbols[j].lower
-                                                       : symbols[j].upper)
+                       wanted.value < symbols[j].lower ? "the maximum %a of %o is below its least, %b"
+                                                       : "the maximum %a of %o is above its most, %b",
+                       wanted.value, wanted.value < symbols[j].lower ? symbols[j].lower : symbols[j].upper)
             .about(STINT_OBJECT_SYMBOL, j);
       maxima[j] = wanted.value;
     }
     if (!found)
-      return failure(STINT_STATUS_NOT_FOUND,
-                     "maximum number %a names no dimension of the model",
+      return failure(STINT_STATUS_NOT_FOUND, "maximum number %a names no dimension of the model",
                      static_cast<int64_t>(i));
   }
   return success();
 }
 
-uint64_t stint::portCapacity(const Entry &entry, uint32_t port,
-                             const int64_t *maxima, const int64_t *registers) {
+uint64_t stint::portCapacity(const Entry &entry, uint32_t port, const int64_t *maxima, const int64_t *registers) {
   uint32_t inputs = entry.inputs.size;
-  const Port &which =
-      port < inputs ? entry.inputs[port] : entry.outputs[port - inputs];
+  const Port &which = port < inputs ? entry.inputs[port] : entry.outputs[port - inputs];
   int64_t dims[STINT_MAX_RANK];
   for (uint32_t axis = 0; axis < which.dims.size; ++axis) {
     const Dim &dim = which.dims[axis];
-    dims[axis] = dim.symbol >= 0 ? maxima[dim.symbol]
-                 : registers     ? registers[dim.reg]
-                                 : -1;
+    dims[axis] = dim.symbol >= 0 ? maxima[dim.symbol] : registers ? registers[dim.reg] : -1;
   }
   uint64_t bytes = 0;
   return tensorBytes(which.type, which.dims.size, dims, &bytes) ? bytes : 0;
 }
 
-bool stint::evaluateAt(const stint_model &model, const Entry &entry,
-                       const int64_t *symbols, int64_t *registers) {
+bool stint::evaluateAt(const stint_model &model, const Entry &entry, const int64_t *symbols, int64_t *registers) {
   if (model.plan.symbols.size)
     memcpy(registers, symbols, model.plan.symbols.size * sizeof(int64_t));
   return runPrologue(model.plan, entry, registers).ok();
 }
 
-Status stint::planSession(const stint_model &model,
-                          const stint_session_options &options,
-                          SessionPlan *plan) {
+Status stint::planSession(const stint_model &model, const stint_session_options &options, SessionPlan *plan) {
   *plan = SessionPlan();
   if (options.entry >= model.plan.entries.size)
-    return failure(STINT_STATUS_NOT_FOUND, "the model has no entry %a",
-                   options.entry);
+    return failure(STINT_STATUS_NOT_FOUND, "the model has no entry %a", options.entry);
   const Entry &entry = model.plan.entries[options.entry];
   plan->entry = options.entry;
   plan->executor = options.executor;
   plan->threads = stint_executor_threads(options.executor);
   plan->device = findDevice(options.device ? options.device : "cpu");
   if (!plan->device)
-    return failure(STINT_STATUS_NOT_FOUND,
-                   "there is no such device: \"cpu\" and \"null\" are");
-  if (plan->device->runsCode && !model.plan.kernels.empty() &&
-      model.kernels.empty())
-    return failure(STINT_STATUS_UNSUPPORTED,
-                   "the model was opened without code");
+    return failure(STINT_STATUS_NOT_FOUND, "there is no such device: \"cpu\" and \"null\" are");
+  if (plan->device->runsCode && !model.plan.kernels.empty() && model.kernels.empty())
+    return failure(STINT_STATUS_UNSUPPORTED, "the model was opened without code");
 
   SizeSum sum;
   uint64_t registersAt = sum.add(entry.registerCount, sizeof(int64_t), 8);
@@ -176,15 +154,12 @@ Status stint::planSession(const stint_model &model,
   STINT_TRY(declareMaxima(model, options, maxima));
   STINT_TRY(chooseProfile(entry, model.plan.symbols, maxima, &plan->profile));
   bool known = evaluateAt(model, entry, maxima, registers);
-  return layOut(model, entry, maxima, known ? registers : nullptr,
-                options.flags & STINT_SESSION_BIND_ALL, plan);
+  return layOut(model, entry, maxima, known ? registers : nullptr, options.flags & STINT_SESSION_BIND_ALL, plan);
 }
 
 extern "C" {
 
-stint_status stint_model_memory(const stint_model *model,
-                                const stint_session_options *given,
-                                stint_memory_info *info) {
+stint_status stint_model_memory(const stint_model *model, const stint_session_options *given, stint_memory_info *info) {
   if (!model)
     return failure(STINT_STATUS_INVALID_ARGUMENT, "no model").value;
   stint_session_options options;
@@ -194,8 +169,7 @@ stint_status stint_model_memory(const stint_model *model,
     status = planSession(*model, options, &plan);
   if (!status.ok())
     return status.value;
-  const Profile &profile =
-      model->plan.entries[plan.entry].profiles[plan.profile];
+  const Profile &profile = model->plan.entries[plan.entry].profiles[plan.profile];
   stint_memory_info result{};
   result.session = plan.bytes;
   result.arena = profile.arenaSize;
@@ -211,12 +185,9 @@ stint_status stint_model_memory(const stint_model *model,
   return writeInfo(result, info).value;
 }
 
-stint_status stint_session_size(const stint_model *model,
-                                const stint_session_options *given,
-                                size_t *bytes) {
+stint_status stint_session_size(const stint_model *model, const stint_session_options *given, size_t *bytes) {
   if (!model || !bytes)
-    return failure(STINT_STATUS_INVALID_ARGUMENT, "no model, or no place")
-        .value;
+    return failure(STINT_STATUS_INVALID_ARGUMENT, "no model, or no place").value;
   stint_session_options options;
   SessionPlan plan;
   Status status = readOptions(given, &options);

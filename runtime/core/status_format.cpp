@@ -23,8 +23,7 @@ struct Writer {
   void put(int64_t value) {
     char digits[20];
     int count = 0;
-    uint64_t rest = value < 0 ? 0 - static_cast<uint64_t>(value)
-                              : static_cast<uint64_t>(value);
+    uint64_t rest = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
     if (value < 0)
       put('-');
     do
@@ -40,18 +39,15 @@ struct Writer {
 };
 
 // By enum stint_object_kind.
-const char *const kinds[] = {
-    "it",          "input",         "output",  "symbol",  "dispatch",
-    "instruction", "buffer",        "section", "variant", "weight",
-    "entry",       "memory layout", "kernel"};
+const char *const kinds[] = {"it",      "input",   "output", "symbol", "dispatch",      "instruction", "buffer",
+                             "section", "variant", "weight", "entry",  "memory layout", "kernel"};
 constexpr int32_t kindCount = sizeof(kinds) / sizeof(kinds[0]);
 static_assert(kindCount == STINT_OBJECT_KERNEL + 1, "one name per kind");
 
 // The name of the object in the model; nullptr if it has none.
 const char *nameOf(const stint_status &status, const stint_model &model) {
   const Plan &plan = model.plan;
-  const Entry *entry =
-      status.entry < plan.entries.size ? &plan.entries[status.entry] : nullptr;
+  const Entry *entry = status.entry < plan.entries.size ? &plan.entries[status.entry] : nullptr;
   uint32_t i = status.object;
   switch (status.object_kind) {
   case STINT_OBJECT_INPUT:
@@ -61,9 +57,7 @@ const char *nameOf(const stint_status &status, const stint_model &model) {
   case STINT_OBJECT_SYMBOL:
     return i < plan.symbols.size ? plan.symbols[i].name : nullptr;
   case STINT_OBJECT_DISPATCH:
-    return entry && i < entry->dispatches.size
-               ? plan.kernels[entry->dispatches[i].kernel].name
-               : nullptr;
+    return entry && i < entry->dispatches.size ? plan.kernels[entry->dispatches[i].kernel].name : nullptr;
   case STINT_OBJECT_VARIANT:
     return i < plan.variants.size ? plan.variants[i].name : nullptr;
   case STINT_OBJECT_WEIGHT:
@@ -77,8 +71,7 @@ const char *nameOf(const stint_status &status, const stint_model &model) {
   }
 }
 
-void putObject(Writer &writer, const stint_status &status,
-               const stint_model *model) {
+void putObject(Writer &writer, const stint_status &status, const stint_model *model) {
   int32_t kind = status.object_kind;
   writer.put(kinds[kind > 0 && kind < kindCount ? kind : 0]);
   if (kind == STINT_OBJECT_NONE)
@@ -96,9 +89,7 @@ void putObject(Writer &writer, const stint_status &status,
 
 } // namespace
 
-extern "C" size_t stint_status_format(const stint_status *status,
-                                      const stint_model *model, char *buffer,
-                                      size_t size) {
+extern "C" size_t stint_status_format(const stint_status *status, const stint_model *model, char *buffer, size_t size) {
   Writer writer{buffer, buffer ? size : 0};
   bool named = false;
   for (const char *at = status && status->text ? status->text : ""; *at; ++at) {

@@ -24,8 +24,7 @@ stint_status_code StopSignal::check() const {
   return STINT_OK;
 }
 
-bool countWorkgroups(const DispatchCall &call, int64_t counts[3],
-                     uint64_t *total) {
+bool countWorkgroups(const DispatchCall &call, int64_t counts[3], uint64_t *total) {
   *total = 1;
   for (int axis = 0; axis < 3; ++axis) {
     int64_t grid = call.grid[axis], tile = call.tile[axis];

@@ -62,8 +62,7 @@ extern const Device nullDevice;
 
 // Number of workgroups of a call along each axis; false if the grid or tile is
 // negative, a tile is zero, or there are too many to count.
-[[nodiscard]] bool countWorkgroups(const DispatchCall &call, int64_t counts[3],
-                                   uint64_t *total);
+[[nodiscard]] bool countWorkgroups(const DispatchCall &call, int64_t counts[3], uint64_t *total);
 
 } // namespace stint
 

@@ -16,9 +16,7 @@ struct Decoder {
   using Table = Wire::Table;
 
   // Decodes each element of a vector of tables with `decode`.
-  template <typename T>
-  Span<T> each(const Table &table, uint32_t id,
-               T (Decoder::*decode)(const Table &)) {
+  template <typename T> Span<T> each(const Table &table, uint32_t id, T (Decoder::*decode)(const Table &)) {
     Wire::Tables tables = wire.tables(table, id);
     Span<T> result;
     if (!pool->array(tables.size, &result)) {
@@ -43,30 +41,23 @@ struct Decoder {
   }
 
   Symbol symbol(const Table &t) {
-    return {wire.string(t, 0), wire.scalar<int64_t>(t, 1, 0),
-            wire.scalar<int64_t>(t, 2, 0)};
+    return {wire.string(t, 0), wire.scalar<int64_t>(t, 1, 0), wire.scalar<int64_t>(t, 2, 0)};
   }
 
   Port port(const Table &t) {
-    return {wire.string(t, 0), wire.scalar<uint8_t>(t, 1, 0),
-            wire.vector<Dim>(t, 2), wire.scalar<uint32_t>(t, 3, 0)};
+    return {wire.string(t, 0), wire.scalar<uint8_t>(t, 1, 0), wire.vector<Dim>(t, 2), wire.scalar<uint32_t>(t, 3, 0)};
   }
 
   Profile profile(const Table &t) {
-    return {wire.vector<int64_t>(t, 0), wire.scalar<uint64_t>(t, 1, 0),
-            wire.vector<uint64_t>(t, 2), wire.vector<uint64_t>(t, 3),
-            wire.scalar<uint64_t>(t, 4, 0)};
+    return {wire.vector<int64_t>(t, 0), wire.scalar<uint64_t>(t, 1, 0), wire.vector<uint64_t>(t, 2),
+            wire.vector<uint64_t>(t, 3), wire.scalar<uint64_t>(t, 4, 0)};
   }
 
   Dispatch dispatch(const Table &t) {
-    return {wire.scalar<uint32_t>(t, 0, 0),
-            wire.vector<uint32_t>(t, 1),
-            wire.scalar<uint32_t>(t, 2, 0),
-            wire.vector<uint32_t>(t, 3),
-            wire.vector<uint32_t>(t, 4),
-            wire.vector<uint32_t>(t, 5),
-            wire.vector<uint32_t>(t, 6),
-            wire.scalar<uint32_t>(t, 7, noRegister)};
+    return {wire.scalar<uint32_t>(t, 0, 0), wire.vector<uint32_t>(t, 1),
+            wire.scalar<uint32_t>(t, 2, 0), wire.vector<uint32_t>(t, 3),
+            wire.vector<uint32_t>(t, 4),    wire.vector<uint32_t>(t, 5),
+            wire.vector<uint32_t>(t, 6),    wire.scalar<uint32_t>(t, 7, noRegister)};
   }
 
   Entry entry(const Table &t) {
@@ -90,13 +81,9 @@ struct Decoder {
             wire.scalar<uint8_t>(t, 5, 0)};
   }
 
-  WeightHashes weightHashes(const Table &t) {
-    return {wire.scalar<uint32_t>(t, 0, 0), wire.vector<uint8_t>(t, 1)};
-  }
+  WeightHashes weightHashes(const Table &t) { return {wire.scalar<uint32_t>(t, 0, 0), wire.vector<uint8_t>(t, 1)}; }
 
-  Kernel kernel(const Table &t) {
-    return {wire.string(t, 0), wire.vector<uint8_t>(t, 1), wire.string(t, 2)};
-  }
+  Kernel kernel(const Table &t) { return {wire.string(t, 0), wire.vector<uint8_t>(t, 1), wire.string(t, 2)}; }
 
   Variant variant(const Table &t) {
     return {wire.string(t, 0),

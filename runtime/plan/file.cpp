@@ -28,16 +28,13 @@ Status verifyHeader(const stint_file_header &header, uint64_t size) {
                    "newer one",
                    static_cast<int64_t>(header.features));
   if (header.file_size > size)
-    return malformed("the plan should have %a bytes but is cut off at %b",
-                     static_cast<int64_t>(header.file_size),
+    return malformed("the plan should have %a bytes but is cut off at %b", static_cast<int64_t>(header.file_size),
                      static_cast<int64_t>(size));
   uint64_t table = uint64_t(header.section_count) * sizeof(stint_section);
-  if (header.section_count > maxSections ||
-      header.section_table_offset != sizeof(stint_file_header) ||
+  if (header.section_count > maxSections || header.section_table_offset != sizeof(stint_file_header) ||
       !rangeFits(header.section_table_offset, table, header.file_size))
     return malformed("the section table doesn't fit the file");
-  if (header.plan_offset % 16 != 0 ||
-      header.plan_offset < header.section_table_offset + table ||
+  if (header.plan_offset % 16 != 0 || header.plan_offset < header.section_table_offset + table ||
       !rangeFits(header.plan_offset, header.plan_size, header.file_size))
     return malformed("the plan doesn't fit the file");
   return success();
@@ -49,8 +46,7 @@ Status verifySections(const PlanFile &file) {
     const stint_section &section = file.sections[i];
     if (section.offset % STINT_SECTION_ALIGNMENT != 0 || section.offset < end ||
         !rangeFits(section.offset, section.size, file.header.file_size))
-      return malformed("%o at offset %a doesn't fit the file",
-                       static_cast<int64_t>(section.offset))
+      return malformed("%o at offset %a doesn't fit the file", static_cast<int64_t>(section.offset))
           .about(STINT_OBJECT_SECTION, i);
   }
   return success();
@@ -58,8 +54,7 @@ Status verifySections(const PlanFile &file) {
 
 } // namespace
 
-Status readPlanFile(const uint8_t *data, uint64_t size, bool shaInstructions,
-                    Pool *pool, PlanFile *file) {
+Status readPlanFile(const uint8_t *data, uint64_t size, bool shaInstructions, Pool *pool, PlanFile *file) {
   if (size < sizeof(stint_file_header))
     return malformed("the plan ends inside its header");
   stint_file_header &header = file->header;
@@ -95,12 +90,10 @@ Status readPlanFile(const uint8_t *data, uint64_t size, bool shaInstructions,
   return success();
 }
 
-Status hashSection(const PlanFile &file, uint32_t index, const void *bytes,
-                   bool shaInstructions) {
+Status hashSection(const PlanFile &file, uint32_t index, const void *bytes, bool shaInstructions) {
   const stint_section &section = file.sections[index];
   if (!hashMatches(bytes, section.size, section.hash, shaInstructions))
-    return malformed("the plan is damaged: %o doesn't match its hash")
-        .about(STINT_OBJECT_SECTION, index);
+    return malformed("the plan is damaged: %o doesn't match its hash").about(STINT_OBJECT_SECTION, index);
   return success();
 }
 

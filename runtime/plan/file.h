@@ -21,13 +21,11 @@ struct PlanFile {
 // Reads and checks `size` bytes at `data`: magic, version, sizes, the root
 // hash, the plan's hash, and where every section lies. Sections' own hashes
 // are checked when they are used (hashSection).
-Status readPlanFile(const uint8_t *data, uint64_t size, bool shaInstructions,
-                    Pool *pool, PlanFile *file);
+Status readPlanFile(const uint8_t *data, uint64_t size, bool shaInstructions, Pool *pool, PlanFile *file);
 
 // STINT_STATUS_MALFORMED unless `bytes`, a copy of section `index`, has the
 // hash the section table says.
-Status hashSection(const PlanFile &file, uint32_t index, const void *bytes,
-                   bool shaInstructions);
+Status hashSection(const PlanFile &file, uint32_t index, const void *bytes, bool shaInstructions);
 
 } // namespace stint
 

@@ -3,8 +3,7 @@
 
 namespace stint {
 
-Wire::Wire(const uint8_t *data, uint64_t size)
-    : data(data), size(size), budget(size * 16) {
+Wire::Wire(const uint8_t *data, uint64_t size) : data(data), size(size), budget(size * 16) {
   // References are 32 bits wide.
   if (size < 8 || size > 0x7fffffff)
     failed = true;
@@ -44,8 +43,7 @@ Wire::Table Wire::tableAt(uint32_t position) {
     return {};
   Table table;
   int64_t vtable = int64_t(position) - load<int32_t>(position);
-  if (vtable < 0 || vtable % 2 != 0 ||
-      !inside(static_cast<uint64_t>(vtable), 4)) {
+  if (vtable < 0 || vtable % 2 != 0 || !inside(static_cast<uint64_t>(vtable), 4)) {
     failed = true;
     return {};
   }
@@ -53,8 +51,7 @@ Wire::Table Wire::tableAt(uint32_t position) {
   table.vtable = static_cast<uint32_t>(vtable);
   table.vtableSize = load<uint16_t>(table.vtable);
   table.size = load<uint16_t>(table.vtable + 2);
-  if (table.vtableSize < 4 || table.vtableSize % 2 != 0 ||
-      !inside(table.vtable, table.vtableSize) || table.size < 4 ||
+  if (table.vtableSize < 4 || table.vtableSize % 2 != 0 || !inside(table.vtable, table.vtableSize) || table.size < 4 ||
       !inside(position, table.size)) {
     failed = true;
     return {};
@@ -62,8 +59,7 @@ Wire::Table Wire::tableAt(uint32_t position) {
   return table;
 }
 
-uint32_t Wire::field(const Table &table, uint32_t id, uint32_t bytes,
-                     uint32_t alignment) {
+uint32_t Wire::field(const Table &table, uint32_t id, uint32_t bytes, uint32_t alignment) {
   uint32_t slot = 4 + 2 * id;
   if (failed || table.position == 0 || slot + 2 > table.vtableSize)
     return 0;
@@ -71,16 +67,14 @@ uint32_t Wire::field(const Table &table, uint32_t id, uint32_t bytes,
   if (offset == 0)
     return 0;
   uint32_t position = table.position + offset;
-  if (offset < 4 || offset > table.size || bytes > table.size - offset ||
-      position % alignment != 0) {
+  if (offset < 4 || offset > table.size || bytes > table.size - offset || position % alignment != 0) {
     failed = true;
     return 0;
   }
   return position;
 }
 
-uint32_t Wire::vectorBody(uint32_t position, uint32_t elementSize,
-                          uint32_t alignment, uint32_t *count) {
+uint32_t Wire::vectorBody(uint32_t position, uint32_t elementSize, uint32_t alignment, uint32_t *count) {
   uint32_t target = follow(position);
   if (failed)
     return 0;
@@ -93,8 +87,7 @@ uint32_t Wire::vectorBody(uint32_t position, uint32_t elementSize,
   return pay(8 + bytes) ? target + 4 : 0;
 }
 
-uint32_t Wire::vectorAt(const Table &table, uint32_t id, uint32_t elementSize,
-                        uint32_t alignment, uint32_t *count) {
+uint32_t Wire::vectorAt(const Table &table, uint32_t id, uint32_t elementSize, uint32_t alignment, uint32_t *count) {
   uint32_t position = field(table, id, 4, 4);
   return position ? vectorBody(position, elementSize, alignment, count) : 0;
 }
@@ -104,8 +97,7 @@ const char *Wire::stringAt(uint32_t position) {
   uint32_t start = vectorBody(position, 1, 1, &count);
   if (failed)
     return "";
-  if (!inside(uint64_t(start) + count, 1) || data[start + count] != 0 ||
-      memchr(data + start, 0, count)) {
+  if (!inside(uint64_t(start) + count, 1) || data[start + count] != 0 || memchr(data + start, 0, count)) {
     failed = true;
     return "";
   }

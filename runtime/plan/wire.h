@@ -70,19 +70,14 @@ private:
     memcpy(&value, data + position, sizeof(T));
     return value;
   }
-  bool inside(uint64_t position, uint64_t bytes) const {
-    return position <= size && bytes <= size - position;
-  }
+  bool inside(uint64_t position, uint64_t bytes) const { return position <= size && bytes <= size - position; }
   bool pay(uint64_t cost);
   // Where a field is, 0 if absent or bad.
-  uint32_t field(const Table &table, uint32_t id, uint32_t bytes,
-                 uint32_t alignment);
+  uint32_t field(const Table &table, uint32_t id, uint32_t bytes, uint32_t alignment);
   // Follows the reference at `position`; 0 if bad.
   uint32_t follow(uint32_t position);
-  uint32_t vectorAt(const Table &table, uint32_t id, uint32_t elementSize,
-                    uint32_t alignment, uint32_t *count);
-  uint32_t vectorBody(uint32_t position, uint32_t elementSize,
-                      uint32_t alignment, uint32_t *count);
+  uint32_t vectorAt(const Table &table, uint32_t id, uint32_t elementSize, uint32_t alignment, uint32_t *count);
+  uint32_t vectorBody(uint32_t position, uint32_t elementSize, uint32_t alignment, uint32_t *count);
   const char *stringAt(uint32_t position);
   Table tableAt(uint32_t position);
 

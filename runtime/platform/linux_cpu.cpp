@@ -11,8 +11,7 @@ namespace stint::platform {
 namespace {
 
 enum FeatureId : uint32_t {
-#define STINT_CPU_FEATURE(id, machine, identifier, name)                       \
-  machine##_##identifier = id,
+#define STINT_CPU_FEATURE(id, machine, identifier, name) machine##_##identifier = id,
 #include "runtime/schema/cpu_features.def"
 };
 
@@ -79,9 +78,7 @@ CpuInfo cpuInfo() {
   CpuInfo info;
   info.machine = 2;
   unsigned long first = getauxval(AT_HWCAP), second = getauxval(AT_HWCAP2);
-  auto bit = [](unsigned long word, int index) {
-    return (word >> index & 1) != 0;
-  };
+  auto bit = [](unsigned long word, int index) { return (word >> index & 1) != 0; };
   set(&info, AARCH64_FP16, bit(first, 9) && bit(first, 10)); // FPHP, ASIMDHP
   set(&info, AARCH64_DOTPROD, bit(first, 20));
   set(&info, AARCH64_SVE, bit(first, 22));

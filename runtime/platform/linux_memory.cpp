@@ -32,9 +32,7 @@ namespace stint::platform {
 namespace {
 constexpr uint64_t hugePage = 2 * 1024 * 1024;
 
-Status systemError(const char *text) {
-  return failure(STINT_STATUS_IO, text, errno);
-}
+Status systemError(const char *text) { return failure(STINT_STATUS_IO, text, errno); }
 } // namespace
 
 Status mapFile(const char *path, Mapping *mapping) {
@@ -46,24 +44,20 @@ Status mapFile(const char *path, Mapping *mapping) {
   return status;
 }
 
-Status mapDescriptor(int fd, uint64_t offset, uint64_t length,
-                     Mapping *mapping) {
+Status mapDescriptor(int fd, uint64_t offset, uint64_t length, Mapping *mapping) {
   struct stat info;
   if (fstat(fd, &info) != 0)
     return systemError("cannot stat the plan file");
   if (!S_ISREG(info.st_mode))
-    return failure(STINT_STATUS_INVALID_ARGUMENT,
-                   "the plan is not a regular file");
+    return failure(STINT_STATUS_INVALID_ARGUMENT, "the plan is not a regular file");
   uint64_t fileSize = static_cast<uint64_t>(info.st_size);
   if (length == 0 && offset <= fileSize)
     length = fileSize - offset;
   if (!rangeFits(offset, length, fileSize) || length == 0)
-    return malformed("the plan ends before its header: file of %a bytes",
-                     info.st_size);
+    return malformed("the plan ends before its header: file of %a bytes", info.st_size);
   uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   uint64_t skip = offset % page;
-  void *base = mmap(nullptr, length + skip, PROT_READ, MAP_PRIVATE, fd,
-                    static_cast<off_t>(offset - skip));
+  void *base = mmap(nullptr, length + skip, PROT_READ, MAP_PRIVATE, fd, static_cast<off_t>(offset - skip));
   if (base == MAP_FAILED)
     return systemError("cannot map the plan file");
   *mapping = {base, length + skip, static_cast<uint8_t *>(base) + skip, length};
@@ -82,18 +76,14 @@ static bool sealInMemfd(const void *bytes, uint64_t size, Mapping *mapping) {
     return false;
   bool written = true;
   for (uint64_t done = 0; done < size && written;) {
-    ssize_t count =
-        write(static_cast<int>(fd), static_cast<const uint8_t *>(bytes) + done,
-              size - done);
+    ssize_t count = write(static_cast<int>(fd), static_cast<const uint8_t *>(bytes) + done, size - done);
     written = count > 0 || (count < 0 && errno == EINTR);
     done += count > 0 ? static_cast<uint64_t>(count) : 0;
   }
   void *base = MAP_FAILED;
   if (written &&
-      fcntl(static_cast<int>(fd), F_ADD_SEALS,
-            F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) == 0)
-    base = mmap(nullptr, size, PROT_READ | PROT_EXEC, MAP_PRIVATE,
-                static_cast<int>(fd), 0);
+      fcntl(static_cast<int>(fd), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) == 0)
+    base = mmap(nullptr, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, static_cast<int>(fd), 0);
   close(static_cast<int>(fd));
   if (base == MAP_FAILED)
     return false;
@@ -106,15 +96,13 @@ static bool sealInMemfd(const void *bytes, uint64_t size, Mapping *mapping) {
 
 Status sealCode(const void *bytes, uint64_t size, Mapping *mapping) {
   if (!sealInMemfd(bytes, size, mapping)) {
-    void *base = mmap(nullptr, size, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
       return outOfMemory(size);
     memcpy(base, bytes, size);
     if (mprotect(base, size, PROT_READ | PROT_EXEC) != 0) {
-      Status status =
-          systemError("this system allows no executable memory (errno %a): "
-                      "link the kernels with --emit static-library");
+      Status status = systemError("this system allows no executable memory (errno %a): "
+                                  "link the kernels with --emit static-library");
       munmap(base, size);
       return status;
     }
@@ -138,11 +126,9 @@ void *allocate(uint64_t size) {
     return nullptr;
   if (size < hugePage) {
     void *memory = nullptr;
-    return posix_memalign(&memory, 64, size ? size : 64) == 0 ? memory
-                                                              : nullptr;
+    return posix_memalign(&memory, 64, size ? size : 64) == 0 ? memory : nullptr;
   }
-  void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     return nullptr;
   madvise(memory, size, MADV_HUGEPAGE);

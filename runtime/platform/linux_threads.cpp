@@ -31,8 +31,7 @@ Status startThread(Thread *thread, void *(*entry)(void *), void *argument) {
       error = pthread_create(&handle, nullptr, entry, argument);
   }
   if (error != 0)
-    return failure(STINT_STATUS_OUT_OF_MEMORY,
-                   "cannot start a thread (errno %a)", error);
+    return failure(STINT_STATUS_OUT_OF_MEMORY, "cannot start a thread (errno %a)", error);
   thread->handle = 0;
   memcpy(&thread->handle, &handle, sizeof(handle));
   return success();
@@ -50,8 +49,7 @@ Status pinCaller(uint32_t cpu) {
   if (cpu < CPU_SETSIZE)
     CPU_SET(cpu, &set);
   if (cpu >= CPU_SETSIZE || sched_setaffinity(0, sizeof(set), &set) != 0)
-    return failure(STINT_STATUS_INVALID_ARGUMENT,
-                   "this process may not run on CPU %a", cpu);
+    return failure(STINT_STATUS_INVALID_ARGUMENT, "this process may not run on CPU %a", cpu);
   return success();
 }
 
@@ -151,8 +149,7 @@ uint32_t usableCpus() {
   }
   char quota[64], period[64];
   if (readText("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", quota, sizeof(quota)) &&
-      readText("/sys/fs/cgroup/cpu/cpu.cfs_period_us", period,
-               sizeof(period))) {
+      readText("/sys/fs/cgroup/cpu/cpu.cfs_period_us", period, sizeof(period))) {
     const char *first = quota, *second = period;
     lower(&limit, number(&first), number(&second));
   }

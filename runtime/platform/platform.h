@@ -24,8 +24,7 @@ struct Mapping {
 
 // Maps a file read-only. `length` 0: from `offset` to its end.
 Status mapFile(const char *path, Mapping *mapping);
-Status mapDescriptor(int fd, uint64_t offset, uint64_t length,
-                     Mapping *mapping);
+Status mapDescriptor(int fd, uint64_t offset, uint64_t length, Mapping *mapping);
 
 // Copies `bytes` to memory that can be executed and can't be written any more
 // (a sealed memfd, or where there is none anonymous memory turned from
@@ -74,9 +73,7 @@ struct CpuInfo {
   uint8_t machine = 0;   // enum Machine of plan.fbs
   uint64_t bits[4] = {}; // feature id i: bit i % 64 of word i / 64
   bool sha256 = false;   // has SHA-256 instructions
-  bool has(uint32_t id) const {
-    return id < 256 && (bits[id / 64] >> (id % 64) & 1);
-  }
+  bool has(uint32_t id) const { return id < 256 && (bits[id / 64] >> (id % 64) & 1); }
 };
 CpuInfo cpuInfo();
 

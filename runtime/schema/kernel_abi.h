@@ -51,24 +51,18 @@ typedef struct stint_workgroup {
   uint64_t scratch_size;
 } stint_workgroup;
 
-typedef int32_t (*stint_kernel)(const stint_dispatch *,
-                                const stint_workgroup *);
+typedef int32_t (*stint_kernel)(const stint_dispatch *, const stint_workgroup *);
 
 #ifdef __cplusplus
 }
-static_assert(sizeof(void *) != 8 ||
-                  (offsetof(stint_dispatch, dims) == 8 &&
-                   offsetof(stint_dispatch, buffer_count) == 16 &&
-                   sizeof(stint_dispatch) == 24),
+static_assert(sizeof(void *) != 8 || (offsetof(stint_dispatch, dims) == 8 &&
+                                      offsetof(stint_dispatch, buffer_count) == 16 && sizeof(stint_dispatch) == 24),
               "frozen");
-static_assert(sizeof(void *) != 8 || (sizeof(stint_kernel_buffer) == 16 &&
-                                      offsetof(stint_kernel_buffer, size) == 8),
+static_assert(sizeof(void *) != 8 || (sizeof(stint_kernel_buffer) == 16 && offsetof(stint_kernel_buffer, size) == 8),
               "frozen");
 static_assert(sizeof(void *) != 8 ||
-                  (offsetof(stint_workgroup, end) == 24 &&
-                   offsetof(stint_workgroup, scratch) == 48 &&
-                   offsetof(stint_workgroup, scratch_size) == 56 &&
-                   sizeof(stint_workgroup) == 64),
+                  (offsetof(stint_workgroup, end) == 24 && offsetof(stint_workgroup, scratch) == 48 &&
+                   offsetof(stint_workgroup, scratch_size) == 56 && sizeof(stint_workgroup) == 64),
               "frozen");
 #endif
 

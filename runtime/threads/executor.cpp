@@ -47,9 +47,7 @@ struct alignas(64) stint_executor {
   std::atomic<uint32_t> unfinished{0};
   Worker *workers = nullptr; // threads - 1, behind this; the caller is none
 
-  static uint64_t bytes(uint32_t threads) {
-    return sizeof(stint_executor) + uint64_t(threads) * sizeof(Worker);
-  }
+  static uint64_t bytes(uint32_t threads) { return sizeof(stint_executor) + uint64_t(threads) * sizeof(Worker); }
 };
 
 namespace {
@@ -79,8 +77,7 @@ uint32_t awaitWork(Worker &worker) {
     if (state == idle) {
       if (worker.executor->spins && spinWhile(worker.state, idle))
         continue;
-      if (!worker.state.compare_exchange_strong(state, parked,
-                                                std::memory_order_acq_rel))
+      if (!worker.state.compare_exchange_strong(state, parked, std::memory_order_acq_rel))
         continue;
     }
     platform::park(&worker.state, parked);
@@ -88,8 +85,7 @@ uint32_t awaitWork(Worker &worker) {
 }
 
 void finishOne(stint_executor *executor) {
-  uint32_t before =
-      executor->unfinished.fetch_sub(1, std::memory_order_acq_rel);
+  uint32_t before = executor->unfinished.fetch_sub(1, std::memory_order_acq_rel);
   if (before == (publisherParked | 1))
     platform::unpark(&executor->unfinished);
 }
@@ -123,8 +119,7 @@ void awaitWorkers(stint_executor *executor) {
     if (!(left & publisherParked)) {
       if (executor->spins && spinWhile(word, left))
         continue;
-      if (!word.compare_exchange_strong(left, left | publisherParked,
-                                        std::memory_order_acq_rel))
+      if (!word.compare_exchange_strong(left, left | publisherParked, std::memory_order_acq_rel))
         continue;
       left |= publisherParked;
     }
@@ -141,8 +136,7 @@ void destroy(stint_executor *executor) {
   platform::free(executor, stint_executor::bytes(executor->threads));
 }
 
-Status startWorkers(stint_executor *executor, const uint32_t *cpus,
-                    uint32_t cpuCount) {
+Status startWorkers(stint_executor *executor, const uint32_t *cpus, uint32_t cpuCount) {
   for (uint32_t i = 0; i + 1 < executor->threads; ++i) {
     Worker &worker = *new (&executor->workers[i]) Worker;
     worker.index = i + 1;
@@ -161,9 +155,7 @@ Status startWorkers(stint_executor *executor, const uint32_t *cpus,
   awaitWorkers(executor);
   for (uint32_t i = 0; i < executor->started; ++i)
     if (!executor->workers[i].pinned)
-      return failure(STINT_STATUS_INVALID_ARGUMENT,
-                     "this process may not run on CPU %a",
-                     executor->workers[i].cpu);
+      return failure(STINT_STATUS_INVALID_ARGUMENT, "this process may not run on CPU %a", executor->workers[i].cpu);
   return success();
 }
 
@@ -171,17 +163,14 @@ Status create(const stint_executor_options &options, stint_executor **result) {
   uint32_t usable = platform::usableCpus();
   uint32_t threads = options.threads;
   if (options.cpu_count && !options.cpus)
-    return failure(STINT_STATUS_INVALID_ARGUMENT,
-                   "a count of %a CPUs without a list", options.cpu_count);
+    return failure(STINT_STATUS_INVALID_ARGUMENT, "a count of %a CPUs without a list", options.cpu_count);
   for (uint32_t i = 0; i < options.cpu_count; ++i)
     if (options.cpus[i] > INT32_MAX)
-      return failure(STINT_STATUS_INVALID_ARGUMENT,
-                     "this process may not run on CPU %a", options.cpus[i]);
+      return failure(STINT_STATUS_INVALID_ARGUMENT, "this process may not run on CPU %a", options.cpus[i]);
   if (threads == 0)
     threads = options.cpu_count ? options.cpu_count : usable;
   if (threads > maxThreads && options.threads)
-    return failure(STINT_STATUS_INVALID_ARGUMENT,
-                   "%a threads wanted, the most is %b", threads, maxThreads);
+    return failure(STINT_STATUS_INVALID_ARGUMENT, "%a threads wanted, the most is %b", threads, maxThreads);
   threads = threads < maxThreads ? threads : maxThreads;
 
   uint64_t bytes = stint_executor::bytes(threads);
@@ -209,10 +198,8 @@ Status create(const stint_executor_options &options, stint_executor **result) {
 
 } // namespace
 
-void stint::parallel(stint_executor *executor, uint32_t count, Task task,
-                     void *argument) {
-  bool shared = executor && count > 1 &&
-                !executor->busy.exchange(true, std::memory_order_acquire);
+void stint::parallel(stint_executor *executor, uint32_t count, Task task, void *argument) {
+  bool shared = executor && count > 1 && !executor->busy.exchange(true, std::memory_order_acquire);
   if (!shared) {
     for (uint32_t i = 0; i < count; ++i)
       task(argument, i);
@@ -234,11 +221,9 @@ void stint::parallel(stint_executor *executor, uint32_t count, Task task,
 
 extern "C" {
 
-stint_status stint_executor_create(const stint_executor_options *given,
-                                   stint_executor **executor) {
+stint_status stint_executor_create(const stint_executor_options *given, stint_executor **executor) {
   if (!executor)
-    return failure(STINT_STATUS_INVALID_ARGUMENT, "no place for the executor")
-        .value;
+    return failure(STINT_STATUS_INVALID_ARGUMENT, "no place for the executor").value;
   *executor = nullptr;
   stint_executor_options options;
   Status status = readOptions(given, &options);
@@ -247,9 +232,7 @@ stint_status stint_executor_create(const stint_executor_options *given,
   return status.value;
 }
 
-uint32_t stint_executor_threads(const stint_executor *executor) {
-  return executor ? executor->threads : 1;
-}
+uint32_t stint_executor_threads(const stint_executor *executor) { return executor ? executor->threads : 1; }
 
 stint_status stint_executor_pin_caller(stint_executor *executor) {
   if (!executor || executor->firstCpu < 0)
@@ -263,8 +246,7 @@ void stint_executor_retain(stint_executor *executor) {
 }
 
 void stint_executor_release(stint_executor *executor) {
-  if (executor &&
-      executor->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+  if (executor && executor->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
     destroy(executor);
 }
 

@@ -18,8 +18,7 @@ using Task = void (*)(void *argument, uint32_t index);
 // using: all of them on the calling thread, one after another. `count` is at
 // most stint_executor_threads. A task must do whatever is left when it is
 // called, so that it doesn't matter who runs when.
-void parallel(stint_executor *executor, uint32_t count, Task task,
-              void *argument);
+void parallel(stint_executor *executor, uint32_t count, Task task, void *argument);
 
 } // namespace stint
 

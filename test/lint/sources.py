@@ -55,11 +55,16 @@ def rule_format():
     return sorted({line.split(":")[0] for line in reports.splitlines() if "clang-format-violations" in line})
 
 
+def code_line_count(name):
+    """Lines that are neither blank nor all comment, as CountLines.cmake counts."""
+    return sum(1 for line in read(name).splitlines() if line.strip() and not line.lstrip().startswith("//"))
+
+
 def rule_core_budget():
-    """The runtime's core has at most 4,000 lines."""
-    lines = sum(line_count(name) for name in code_files()
+    """The runtime's core has at most 4,000 lines of code."""
+    lines = sum(code_line_count(name) for name in code_files()
                 if name.startswith(tuple(f"runtime/{folder}/" for folder in CORE_FOLDERS)))
-    print(f"         runtime core: {lines} of {CORE_BUDGET} lines")
+    print(f"         runtime core: {lines} of {CORE_BUDGET} lines of code")
     return [f"{lines} lines"] if lines > CORE_BUDGET else []
 
 

@@ -23,24 +23,20 @@ static bool fails() {
 extern "C" {
 int __real_posix_memalign(void **, size_t, size_t);
 void *__real_mmap(void *, size_t, int, int, int, off_t);
-int __real_pthread_create(pthread_t *, const pthread_attr_t *,
-                          void *(*)(void *), void *);
+int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
 int __wrap_posix_memalign(void **memory, size_t alignment, size_t size) {
   return fails() ? ENOMEM : __real_posix_memalign(memory, alignment, size);
 }
-void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd,
-                  off_t offset) {
+void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
   if (fails()) {
     errno = ENOMEM;
     return MAP_FAILED;
   }
   return __real_mmap(at, size, protection, flags, fd, offset);
 }
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                          void *(*entry)(void *), void *argument) {
-  return fails() ? EAGAIN
-                 : __real_pthread_create(thread, attributes, entry, argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*entry)(void *), void *argument) {
+  return fails() ? EAGAIN : __real_pthread_create(thread, attributes, entry, argument);
 }
 }
 
@@ -59,8 +55,7 @@ stint_status useEverything(const AlignedBytes &bytes) {
   executor_options.threads = 3;
   int64_t n = 64;
   float x[64] = {}, z[64];
-  stint_status status =
-      stint_model_open_memory(bytes.data(), bytes.size(), &options, &model);
+  stint_status status = stint_model_open_memory(bytes.data(), bytes.size(), &options, &model);
   if (status.code == STINT_OK)
     status = stint_executor_create(&executor_options, &executor);
   if (status.code == STINT_OK) {
@@ -112,9 +107,7 @@ TEST(Allocation, TheNthMayFail) {
     }
     // Code falls back from the sealed memory to another; all else is an error.
     if (status.code != STINT_OK) {
-      EXPECT_TRUE(status.code == STINT_STATUS_OUT_OF_MEMORY ||
-                  status.code == STINT_STATUS_IO)
-          << text(status);
+      EXPECT_TRUE(status.code == STINT_STATUS_OUT_OF_MEMORY || status.code == STINT_STATUS_IO) << text(status);
       ++failures;
     }
     ASSERT_LT(n, 1000);

@@ -43,8 +43,7 @@ std::unique_ptr<fb::PlanT> unaryPlan(uint32_t kernel, int64_t tile) {
   return plan;
 }
 
-std::vector<float> runUnary(stint_model *model, stint_executor *executor,
-                            const std::vector<float> &x, int times = 1) {
+std::vector<float> runUnary(stint_model *model, stint_executor *executor, const std::vector<float> &x, int times = 1) {
   stint_session_options options = {};
   options.size = sizeof(options);
   options.executor = executor;
@@ -52,10 +51,8 @@ std::vector<float> runUnary(stint_model *model, stint_executor *executor,
   EXPECT_OK(stint_session_create(model, &options, &session));
   std::vector<float> z(x.size(), -1.f);
   auto n = static_cast<int64_t>(x.size());
-  EXPECT_OK(
-      stint_session_bind_input(session, 0, x.data(), x.size() * 4, 1, &n));
-  EXPECT_OK(
-      stint_session_bind_input(session, 1, x.data(), x.size() * 4, 1, &n));
+  EXPECT_OK(stint_session_bind_input(session, 0, x.data(), x.size() * 4, 1, &n));
+  EXPECT_OK(stint_session_bind_input(session, 1, x.data(), x.size() * 4, 1, &n));
   EXPECT_OK(stint_session_bind_output(session, 0, z.data(), z.size() * 4));
   for (int i = 0; i < times; ++i)
     EXPECT_OK(stint_session_run(session, nullptr));
@@ -95,8 +92,7 @@ TEST(Executor, EveryIndexRunsOnceManyTimes) {
       parallel(
           executor.executor, count,
           [](void *argument, uint32_t index) {
-            static_cast<std::atomic<uint32_t> *>(argument)->fetch_add(1u
-                                                                      << index);
+            static_cast<std::atomic<uint32_t> *>(argument)->fetch_add(1u << index);
           },
           &seen);
       ASSERT_EQ(seen.load(), (1u << count) - 1);
@@ -129,8 +125,7 @@ TEST(Executor, TheApplicationsOwnThreads) {
   options.threads = 4;
   std::atomic<int> calls{0};
   options.parallel_for_user = &calls;
-  options.parallel_for = [](void *user, uint32_t count,
-                            void (*task)(void *, uint32_t), void *argument) {
+  options.parallel_for = [](void *user, uint32_t count, void (*task)(void *, uint32_t), void *argument) {
     ++*static_cast<std::atomic<int> *>(user);
     std::vector<std::thread> threads;
     for (uint32_t i = 0; i < count; ++i)
@@ -155,10 +150,8 @@ TEST(Executor, CancelStopsARunInProgress) {
     auto plan = unaryPlan(2, 3);
     fb::EntryT &entry = *plan->entries[0];
     entry.register_count = 8;
-    entry.body = {instruction(fb::Opcode_const_i64, 6, 0, 0, INT64_MAX),
-                  instruction(fb::Opcode_loop, 7, 6, 0),
-                  instruction(fb::Opcode_dispatch, 0, 0, 0),
-                  instruction(fb::Opcode_end_, 0, 0, 0)};
+    entry.body = {instruction(fb::Opcode_const_i64, 6, 0, 0, INT64_MAX), instruction(fb::Opcode_loop, 7, 6, 0),
+                  instruction(fb::Opcode_dispatch, 0, 0, 0), instruction(fb::Opcode_end_, 0, 0, 0)};
     Opened opened(*plan, addSections());
     Executor executor(threads);
     stint_session_options options = {};
@@ -215,14 +208,12 @@ TEST(Executor, BadOptionsAreRefused) {
   stint_executor_options options = {};
   options.size = sizeof(options);
   options.threads = 1000;
-  EXPECT_EQ(stint_executor_create(&options, &executor).code,
-            STINT_STATUS_INVALID_ARGUMENT);
+  EXPECT_EQ(stint_executor_create(&options, &executor).code, STINT_STATUS_INVALID_ARGUMENT);
   options.threads = 2;
   uint32_t cpus[2] = {0, 1000};
   options.cpus = cpus;
   options.cpu_count = 2;
-  EXPECT_EQ(stint_executor_create(&options, &executor).code,
-            STINT_STATUS_INVALID_ARGUMENT);
+  EXPECT_EQ(stint_executor_create(&options, &executor).code, STINT_STATUS_INVALID_ARGUMENT);
   EXPECT_EQ(executor, nullptr);
   options.cpu_count = 1; // every worker on CPU 0
   EXPECT_OK(stint_executor_create(&options, &executor));

@@ -15,9 +15,7 @@ KERNEL(0) add(const stint_dispatch *d, const stint_workgroup *w) {
 }
 
 // 1: fails with 7 in the workgroup that begins at dims[0].
-KERNEL(1) fail(const stint_dispatch *d, const stint_workgroup *w) {
-  return w->begin[0] == d->dims[0] ? 7 : 0;
-}
+KERNEL(1) fail(const stint_dispatch *d, const stint_workgroup *w) { return w->begin[0] == d->dims[0] ? 7 : 0; }
 
 // 2: a chain of roundings per element, long enough to be worth threads; goes
 // through scratch to show that it is private.

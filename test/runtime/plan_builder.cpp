@@ -9,8 +9,7 @@
 
 namespace stint::test {
 
-AlignedBytes::AlignedBytes(const std::vector<uint8_t> &bytes)
-    : memory(nullptr, std::free), count(bytes.size()) {
+AlignedBytes::AlignedBytes(const std::vector<uint8_t> &bytes) : memory(nullptr, std::free), count(bytes.size()) {
   void *block = nullptr;
   if (posix_memalign(&block, 64, bytes.empty() ? 1 : bytes.size()) == 0)
     memory.reset(static_cast<uint8_t *>(block));
@@ -23,8 +22,7 @@ std::vector<uint8_t> kernelCode() {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-fb::Instruction instruction(fb::Opcode opcode, uint32_t dst, uint32_t a,
-                            uint32_t b, int64_t imm) {
+fb::Instruction instruction(fb::Opcode opcode, uint32_t dst, uint32_t a, uint32_t b, int64_t imm) {
   return {opcode, dst, a, b, imm};
 }
 
@@ -65,10 +63,8 @@ std::unique_ptr<fb::PlanT> addPlan() {
   entry->inputs.push_back(port("y", 1));
   entry->outputs.push_back(port("z", 2));
   entry->register_count = 6;
-  entry->buffers = {fb::Buffer(fb::BufferKind_input, 0, 2),
-                    fb::Buffer(fb::BufferKind_input, 1, 2),
-                    fb::Buffer(fb::BufferKind_output, 0, 2),
-                    fb::Buffer(fb::BufferKind_weight, 0, 5),
+  entry->buffers = {fb::Buffer(fb::BufferKind_input, 0, 2), fb::Buffer(fb::BufferKind_input, 1, 2),
+                    fb::Buffer(fb::BufferKind_output, 0, 2), fb::Buffer(fb::BufferKind_weight, 0, 5),
                     fb::Buffer(fb::BufferKind_arena, 0, 2)};
   for (int64_t most : {8, 64}) {
     auto profile = std::make_unique<fb::ProfileT>();
@@ -81,13 +77,10 @@ std::unique_ptr<fb::PlanT> addPlan() {
   }
   entry->dispatches.push_back(dispatch({0, 1, 4}));
   entry->dispatches.push_back(dispatch({4, 3, 2}));
-  entry->prologue = {instruction(fb::Opcode_const_i64, 1, 0, 0, 4),
-                     instruction(fb::Opcode_mul, 2, 0, 1),
-                     instruction(fb::Opcode_const_i64, 3, 0, 0, 1),
-                     instruction(fb::Opcode_const_i64, 4, 0, 0, 8),
+  entry->prologue = {instruction(fb::Opcode_const_i64, 1, 0, 0, 4), instruction(fb::Opcode_mul, 2, 0, 1),
+                     instruction(fb::Opcode_const_i64, 3, 0, 0, 1), instruction(fb::Opcode_const_i64, 4, 0, 0, 8),
                      instruction(fb::Opcode_const_i64, 5, 0, 0, 256)};
-  entry->body = {instruction(fb::Opcode_dispatch, 0, 0, 0),
-                 instruction(fb::Opcode_dispatch, 0, 1, 0)};
+  entry->body = {instruction(fb::Opcode_dispatch, 0, 0, 0), instruction(fb::Opcode_dispatch, 0, 1, 0)};
   plan->entries.push_back(std::move(entry));
 
   auto weight = std::make_unique<fb::WeightT>();
@@ -134,19 +127,16 @@ std::vector<SectionBytes> addSections() {
     float value = static_cast<float>(i);
     std::memcpy(weights.data() + 4 * i, &value, 4);
   }
-  return {{STINT_SECTION_CODE, kernelCode()},
-          {STINT_SECTION_WEIGHTS, std::move(weights)}};
+  return {{STINT_SECTION_CODE, kernelCode()}, {STINT_SECTION_WEIGHTS, std::move(weights)}};
 }
 
 std::vector<uint8_t> packPlan(const fb::PlanT &plan) {
   flatbuffers::FlatBufferBuilder builder;
   fb::FinishPlanBuffer(builder, fb::Plan::Pack(builder, &plan));
-  return {builder.GetBufferPointer(),
-          builder.GetBufferPointer() + builder.GetSize()};
+  return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
 }
 
-std::vector<uint8_t> makeFile(const std::vector<uint8_t> &flatbuffer,
-                              const std::vector<SectionBytes> &sections) {
+std::vector<uint8_t> makeFile(const std::vector<uint8_t> &flatbuffer, const std::vector<SectionBytes> &sections) {
   stint_file_header header = {};
   std::memcpy(header.magic, STINT_FILE_MAGIC, 8);
   header.format_major = STINT_PLAN_FORMAT_MAJOR;
@@ -160,16 +150,14 @@ std::vector<uint8_t> makeFile(const std::vector<uint8_t> &flatbuffer,
   for (size_t i = 0; i < sections.size(); ++i) {
     stint_section section = {};
     section.kind = sections[i].kind;
-    section.offset = (file.size() + STINT_SECTION_ALIGNMENT - 1) /
-                     STINT_SECTION_ALIGNMENT * STINT_SECTION_ALIGNMENT;
+    section.offset = (file.size() + STINT_SECTION_ALIGNMENT - 1) / STINT_SECTION_ALIGNMENT * STINT_SECTION_ALIGNMENT;
     section.size = sections[i].bytes.size();
     if (section.kind != STINT_SECTION_WEIGHTS) {
       Sha256 hash;
       hash.update(sections[i].bytes.data(), section.size);
       hash.finish(section.hash);
     }
-    std::memcpy(file.data() + sizeof(header) + i * sizeof(section), &section,
-                sizeof(section));
+    std::memcpy(file.data() + sizeof(header) + i * sizeof(section), &section, sizeof(section));
     file.resize(section.offset);
     file.insert(file.end(), sections[i].bytes.begin(), sections[i].bytes.end());
   }
@@ -185,8 +173,7 @@ void rehash(std::vector<uint8_t> *file) {
     return;
   std::memcpy(&header, file->data(), sizeof(header));
   uint64_t table = header.section_count * sizeof(stint_section);
-  if (header.plan_offset > file->size() ||
-      header.plan_size > file->size() - header.plan_offset ||
+  if (header.plan_offset > file->size() || header.plan_size > file->size() - header.plan_offset ||
       table > file->size() - sizeof(header))
     return; // nothing to hash: the runtime has to find that out itself
   Sha256 plan, root;
@@ -199,9 +186,7 @@ void rehash(std::vector<uint8_t> *file) {
   std::memcpy(file->data(), &header, sizeof(header));
 }
 
-Opened::Opened(const std::vector<uint8_t> &file,
-               const stint_model_options *options)
-    : bytes(file) {
+Opened::Opened(const std::vector<uint8_t> &file, const stint_model_options *options) : bytes(file) {
   status = stint_model_open_memory(bytes.data(), bytes.size(), options, &model);
 }
 

@@ -48,24 +48,20 @@ std::unique_ptr<fb::PlanT> addPlan();
 std::vector<SectionBytes> addSections();
 
 // One instruction of a program.
-fb::Instruction instruction(fb::Opcode opcode, uint32_t dst, uint32_t a,
-                            uint32_t b, int64_t imm = 0);
+fb::Instruction instruction(fb::Opcode opcode, uint32_t dst, uint32_t a, uint32_t b, int64_t imm = 0);
 
 // The flatbuffer alone.
 std::vector<uint8_t> packPlan(const fb::PlanT &plan);
 // The whole file, all hashes right.
-std::vector<uint8_t> makeFile(const std::vector<uint8_t> &flatbuffer,
-                              const std::vector<SectionBytes> &sections);
+std::vector<uint8_t> makeFile(const std::vector<uint8_t> &flatbuffer, const std::vector<SectionBytes> &sections);
 // Makes the hashes of a changed file right again: plan and root.
 void rehash(std::vector<uint8_t> *file);
 
 // A model from bytes in memory that live as long; null (with status) if it
 // doesn't open.
 struct Opened {
-  explicit Opened(const std::vector<uint8_t> &file,
-                  const stint_model_options *options = nullptr);
-  Opened(const fb::PlanT &plan, const std::vector<SectionBytes> &sections,
-         const stint_model_options *options = nullptr)
+  explicit Opened(const std::vector<uint8_t> &file, const stint_model_options *options = nullptr);
+  Opened(const fb::PlanT &plan, const std::vector<SectionBytes> &sections, const stint_model_options *options = nullptr)
       : Opened(makeFile(packPlan(plan), sections), options) {}
   ~Opened() { stint_model_release(model); }
   AlignedBytes bytes;
@@ -73,14 +69,13 @@ struct Opened {
   stint_status status;
 };
 
-std::string text(const stint_status &status,
-                 const stint_model *model = nullptr);
+std::string text(const stint_status &status, const stint_model *model = nullptr);
 
 // Fails the test with the status's text unless it is OK.
-#define EXPECT_OK(expression)                                                  \
-  do {                                                                         \
-    stint_status status_ = (expression);                                       \
-    EXPECT_EQ(status_.code, STINT_OK) << stint::test::text(status_);           \
+#define EXPECT_OK(expression)                                                                                          \
+  do {                                                                                                                 \
+    stint_status status_ = (expression);                                                                               \
+    EXPECT_EQ(status_.code, STINT_OK) << stint::test::text(status_);                                                   \
   } while (false)
 
 } // namespace stint::test

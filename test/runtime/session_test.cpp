@@ -21,8 +21,7 @@ template <typename T> T sized() {
 
 // A session of addPlan, or of a plan made from it.
 struct AddSession {
-  explicit AddSession(const stint_session_options *options = nullptr)
-      : opened(*addPlan(), addSections()) {
+  explicit AddSession(const stint_session_options *options = nullptr) : opened(*addPlan(), addSections()) {
     EXPECT_OK(opened.status);
     status = stint_session_create(opened.model, options, &session);
   }
@@ -36,10 +35,8 @@ struct AddSession {
       x[i] = static_cast<float>(i);
       y[i] = static_cast<float>(10 * i);
     }
-    EXPECT_OK(
-        stint_session_bind_input(session, 0, x.data(), x.size() * 4, 1, &n));
-    EXPECT_OK(
-        stint_session_bind_input(session, 1, y.data(), y.size() * 4, 1, &n));
+    EXPECT_OK(stint_session_bind_input(session, 0, x.data(), x.size() * 4, 1, &n));
+    EXPECT_OK(stint_session_bind_input(session, 1, y.data(), y.size() * 4, 1, &n));
   }
   void expectAnswer(int64_t n) {
     stint_tensor z = sized<stint_tensor>();
@@ -74,8 +71,7 @@ TEST(Session, OwnMemoryIsFilledByTheCaller) {
   int64_t n = 5;
   for (uint32_t i : {0u, 1u}) {
     stint_tensor tensor = sized<stint_tensor>();
-    EXPECT_EQ(stint_session_input(add.session, i, &tensor).code,
-              STINT_STATUS_SHAPE_MISMATCH);
+    EXPECT_EQ(stint_session_input(add.session, i, &tensor).code, STINT_STATUS_SHAPE_MISMATCH);
     EXPECT_OK(stint_session_set_input_shape(add.session, i, 1, &n));
     EXPECT_OK(stint_session_input(add.session, i, &tensor));
     EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor.data) % 64, 0u);
@@ -93,8 +89,7 @@ TEST(Session, OutputBoundToTheCaller) {
   EXPECT_OK(stint_session_bind_output(add.session, 0, z.data(), 12));
   stint_status status = stint_session_run(add.session, nullptr);
   EXPECT_EQ(status.code, STINT_STATUS_OUT_OF_RANGE);
-  EXPECT_EQ(text(status, add.opened.model),
-            "output \"z\" takes 16 bytes, its memory holds 12");
+  EXPECT_EQ(text(status, add.opened.model), "output \"z\" takes 16 bytes, its memory holds 12");
   EXPECT_OK(stint_session_bind_output(add.session, 0, z.data(), 16));
   EXPECT_OK(stint_session_run(add.session, nullptr));
   EXPECT_EQ(z[3], 36.f);
@@ -104,32 +99,21 @@ TEST(Session, WrongShapesAreExplained) {
   AddSession add;
   int64_t n = 4, other = 5, huge = 65, none = 0;
   std::vector<float> data(64);
-  auto bind = [&](uint32_t input, int64_t *dims, uint32_t rank,
-                  uint64_t bytes) {
-    return stint_session_bind_input(add.session, input, data.data(), bytes,
-                                    rank, dims);
+  auto bind = [&](uint32_t input, int64_t *dims, uint32_t rank, uint64_t bytes) {
+    return stint_session_bind_input(add.session, input, data.data(), bytes, rank, dims);
   };
-  EXPECT_EQ(stint_session_run(add.session, nullptr).code,
-            STINT_STATUS_SHAPE_MISMATCH);
-  EXPECT_EQ(text(bind(0, &huge, 1, 260), add.opened.model),
-            "a dimension of input \"x\" is 65, the most is 64");
-  EXPECT_EQ(text(bind(0, &none, 1, 0), add.opened.model),
-            "a dimension of input \"x\" is 0, the least is 1");
-  EXPECT_EQ(text(bind(0, &n, 2, 16), add.opened.model),
-            "input \"x\" was given 2 dimensions, it has 1");
-  EXPECT_EQ(text(bind(0, &n, 1, 20), add.opened.model),
-            "input \"x\" was given 20 bytes, its shape takes 16");
+  EXPECT_EQ(stint_session_run(add.session, nullptr).code, STINT_STATUS_SHAPE_MISMATCH);
+  EXPECT_EQ(text(bind(0, &huge, 1, 260), add.opened.model), "a dimension of input \"x\" is 65, the most is 64");
+  EXPECT_EQ(text(bind(0, &none, 1, 0), add.opened.model), "a dimension of input \"x\" is 0, the least is 1");
+  EXPECT_EQ(text(bind(0, &n, 2, 16), add.opened.model), "input \"x\" was given 2 dimensions, it has 1");
+  EXPECT_EQ(text(bind(0, &n, 1, 20), add.opened.model), "input \"x\" was given 20 bytes, its shape takes 16");
   EXPECT_EQ(bind(2, &n, 1, 16).code, STINT_STATUS_NOT_FOUND);
-  EXPECT_EQ(stint_session_bind_input(add.session, 0,
-                                     reinterpret_cast<char *>(data.data()) + 1,
-                                     16, 1, &n)
-                .code,
+  EXPECT_EQ(stint_session_bind_input(add.session, 0, reinterpret_cast<char *>(data.data()) + 1, 16, 1, &n).code,
             STINT_STATUS_INVALID_ARGUMENT);
   EXPECT_OK(bind(0, &n, 1, 16));
   EXPECT_OK(bind(1, &other, 1, 20));
-  EXPECT_EQ(
-      text(stint_session_run(add.session, nullptr), add.opened.model),
-      "a dimension of input \"y\" is 5, the same dimension elsewhere is 4");
+  EXPECT_EQ(text(stint_session_run(add.session, nullptr), add.opened.model),
+            "a dimension of input \"y\" is 5, the same dimension elsewhere is 4");
 }
 
 TEST(Session, TakesTheSmallestLayoutThatFits) {
@@ -149,20 +133,16 @@ TEST(Session, TakesTheSmallestLayoutThatFits) {
   EXPECT_EQ(info.profile, 1u);
   EXPECT_GT(info.session, small);
   maximum.value = 65;
-  EXPECT_EQ(stint_model_memory(add.opened.model, &options, &info).code,
-            STINT_STATUS_OUT_OF_RANGE);
+  EXPECT_EQ(stint_model_memory(add.opened.model, &options, &info).code, STINT_STATUS_OUT_OF_RANGE);
   maximum.symbol = "m";
-  EXPECT_EQ(stint_model_memory(add.opened.model, &options, &info).code,
-            STINT_STATUS_NOT_FOUND);
+  EXPECT_EQ(stint_model_memory(add.opened.model, &options, &info).code, STINT_STATUS_NOT_FOUND);
   // The session was made for at most 8.
   add.bind(8);
   EXPECT_OK(stint_session_run(add.session, nullptr));
   add.expectAnswer(8);
   int64_t n = 9;
   std::vector<float> data(9);
-  EXPECT_EQ(
-      stint_session_bind_input(add.session, 0, data.data(), 36, 1, &n).code,
-      STINT_STATUS_OUT_OF_RANGE);
+  EXPECT_EQ(stint_session_bind_input(add.session, 0, data.data(), 36, 1, &n).code, STINT_STATUS_OUT_OF_RANGE);
 }
 
 TEST(Session, LivesInTheCallersMemory) {
@@ -173,12 +153,9 @@ TEST(Session, LivesInTheCallersMemory) {
   ASSERT_EQ(posix_memalign(&memory, 64, bytes), 0);
   memset(memory, 0xa5, bytes); // nothing may rely on zeros
   stint_session *session = nullptr;
-  EXPECT_EQ(stint_session_create_in(opened.model, nullptr, memory, bytes - 1,
-                                    &session)
-                .code,
+  EXPECT_EQ(stint_session_create_in(opened.model, nullptr, memory, bytes - 1, &session).code,
             STINT_STATUS_OUT_OF_MEMORY);
-  EXPECT_OK(
-      stint_session_create_in(opened.model, nullptr, memory, bytes, &session));
+  EXPECT_OK(stint_session_create_in(opened.model, nullptr, memory, bytes, &session));
   int64_t n = 3;
   float x[3] = {1, 2, 3};
   EXPECT_OK(stint_session_bind_input(session, 0, x, 12, 1, &n));
@@ -211,8 +188,7 @@ TEST(Session, PrepareTellsShapesWithoutRunning) {
   AddSession add;
   auto z = sized<stint_tensor>();
   add.bind(6);
-  EXPECT_EQ(stint_session_output(add.session, 0, &z).code,
-            STINT_STATUS_SHAPE_MISMATCH);
+  EXPECT_EQ(stint_session_output(add.session, 0, &z).code, STINT_STATUS_SHAPE_MISMATCH);
   EXPECT_OK(stint_session_prepare(add.session));
   EXPECT_OK(stint_session_output(add.session, 0, &z));
   EXPECT_EQ(z.dims[0], 6);
@@ -238,8 +214,7 @@ TEST_P(Devices, RunAndReportErrors) {
   run.deadline_ns = stint_clock_ns() + 60000000000;
   EXPECT_OK(stint_session_run(add.session, &run));
 }
-INSTANTIATE_TEST_SUITE_P(All, Devices, testing::Values("cpu", "null"),
-                         [](const auto &info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(All, Devices, testing::Values("cpu", "null"), [](const auto &info) { return info.param; });
 
 TEST(Session, UnknownDeviceAndEntry) {
   auto options = sized<stint_session_options>();
@@ -257,8 +232,7 @@ TEST(Session, ProfileHookSeesEveryDispatch) {
   EXPECT_OK(stint_session_set_profile(
       add.session,
       [](void *user, const stint_profile_event *event) {
-        static_cast<std::vector<stint_profile_event> *>(user)->push_back(
-            *event);
+        static_cast<std::vector<stint_profile_event> *>(user)->push_back(*event);
       },
       &events));
   EXPECT_OK(stint_session_run(add.session, nullptr));
@@ -274,15 +248,13 @@ TEST(Session, ProfileHookSeesEveryDispatch) {
 }
 
 TEST(Session, VerifyWeights) {
-  for (int32_t verify :
-       {STINT_VERIFY_OFF, STINT_VERIFY_FIRST_USE, STINT_VERIFY_FULL}) {
+  for (int32_t verify : {STINT_VERIFY_OFF, STINT_VERIFY_FIRST_USE, STINT_VERIFY_FULL}) {
     std::vector<uint8_t> file = makeFile(packPlan(*addPlan()), addSections());
     file[file.size() - 1] ^= 1;
     auto options = sized<stint_model_options>();
     options.verify = verify;
     Opened opened(file, &options);
-    EXPECT_EQ(opened.status.code,
-              verify == STINT_VERIFY_FULL ? STINT_STATUS_MALFORMED : STINT_OK);
+    EXPECT_EQ(opened.status.code, verify == STINT_VERIFY_FULL ? STINT_STATUS_MALFORMED : STINT_OK);
     if (!opened.model)
       continue;
     stint_session *session = nullptr;
@@ -291,8 +263,7 @@ TEST(Session, VerifyWeights) {
     float x[2] = {};
     EXPECT_OK(stint_session_bind_input(session, 0, x, 8, 1, &n));
     EXPECT_OK(stint_session_bind_input(session, 1, x, 8, 1, &n));
-    EXPECT_EQ(stint_session_run(session, nullptr).code,
-              verify == STINT_VERIFY_OFF ? STINT_OK : STINT_STATUS_MALFORMED);
+    EXPECT_EQ(stint_session_run(session, nullptr).code, verify == STINT_VERIFY_OFF ? STINT_OK : STINT_STATUS_MALFORMED);
     stint_session_destroy(session);
   }
 }
@@ -310,12 +281,9 @@ TEST(Model, OpensFromFileAndDescriptor) {
   ASSERT_EQ(ftruncate(fd, 0), 0);
   ASSERT_EQ(pwrite(fd, before.data(), 192, 0), 192);
   ASSERT_EQ(pwrite(fd, file.data(), file.size(), 192), ssize_t(file.size()));
-  EXPECT_EQ(stint_model_open_file(path.c_str(), nullptr, &model).code,
-            STINT_STATUS_MALFORMED);
-  EXPECT_EQ(stint_model_open_fd(fd, 100, 0, nullptr, &model).code,
-            STINT_STATUS_INVALID_ARGUMENT);
-  EXPECT_EQ(stint_model_open_fd(fd, 192, file.size() + 1, nullptr, &model).code,
-            STINT_STATUS_MALFORMED);
+  EXPECT_EQ(stint_model_open_file(path.c_str(), nullptr, &model).code, STINT_STATUS_MALFORMED);
+  EXPECT_EQ(stint_model_open_fd(fd, 100, 0, nullptr, &model).code, STINT_STATUS_INVALID_ARGUMENT);
+  EXPECT_EQ(stint_model_open_fd(fd, 192, file.size() + 1, nullptr, &model).code, STINT_STATUS_MALFORMED);
   EXPECT_OK(stint_model_open_fd(fd, 192, 0, nullptr, &model));
   close(fd);
   unlink(path.c_str());
@@ -338,11 +306,8 @@ TEST(Model, MissingFileAndBadArguments) {
   stint_status status = stint_model_open_file("/no/such/file", nullptr, &model);
   EXPECT_EQ(status.code, STINT_STATUS_IO);
   EXPECT_EQ(status.a, ENOENT);
-  EXPECT_EQ(stint_model_open_file("/", nullptr, &model).code,
-            STINT_STATUS_INVALID_ARGUMENT);
-  EXPECT_EQ(stint_model_open_file("/dev/null", nullptr, &model).code,
-            STINT_STATUS_INVALID_ARGUMENT);
+  EXPECT_EQ(stint_model_open_file("/", nullptr, &model).code, STINT_STATUS_INVALID_ARGUMENT);
+  EXPECT_EQ(stint_model_open_file("/dev/null", nullptr, &model).code, STINT_STATUS_INVALID_ARGUMENT);
   stint_model_options unsized = {};
-  EXPECT_EQ(stint_model_open_file("/", &unsized, &model).code,
-            STINT_STATUS_INVALID_ARGUMENT);
+  EXPECT_EQ(stint_model_open_file("/", &unsized, &model).code, STINT_STATUS_INVALID_ARGUMENT);
 }

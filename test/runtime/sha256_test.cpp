@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-static std::string digest(const std::string &text, bool instructions,
-                          size_t piece = 1000) {
+static std::string digest(const std::string &text, bool instructions, size_t piece = 1000) {
   stint::Sha256 hash(instructions);
   for (size_t at = 0; at < text.size(); at += piece)
     hash.update(text.data() + at, std::min(piece, text.size() - at));
@@ -27,10 +26,9 @@ TEST(Sha256, StandardExamples) {
                                "27ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(digest("abc", false), "ba7816bf8f01cfea414140de5dae2223"
                                   "b00361a396177a9cb410ff61f20015ad");
-  EXPECT_EQ(
-      digest("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", false),
-      "248d6a61d20638b8e5c026930c3e6039"
-      "a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(digest("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", false),
+            "248d6a61d20638b8e5c026930c3e6039"
+            "a33ce45964ff2167f6ecedd419db06c1");
 }
 
 TEST(Sha256, InstructionsAgreeWithPortableRounds) {

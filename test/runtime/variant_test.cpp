@@ -16,8 +16,7 @@ namespace {
 std::unique_ptr<fb::PlanT> manyVariants() {
   auto plan = addPlan();
   auto add = [&](const char *name, std::vector<uint16_t> features) {
-    plan->variants.push_back(
-        std::make_unique<fb::VariantT>(*plan->variants[0]));
+    plan->variants.push_back(std::make_unique<fb::VariantT>(*plan->variants[0]));
     plan->variants.back()->name = name;
     plan->variants.back()->features = std::move(features);
   };
@@ -28,8 +27,7 @@ std::unique_ptr<fb::PlanT> manyVariants() {
   plan->variants.back()->kernel_abi = 2;
   add("foreign", {});
   plan->variants.back()->machine =
-      plan->variants[0]->machine == fb::Machine_x86_64 ? fb::Machine_aarch64
-                                                       : fb::Machine_x86_64;
+      plan->variants[0]->machine == fb::Machine_x86_64 ? fb::Machine_aarch64 : fb::Machine_x86_64;
   return plan;
 }
 
@@ -46,8 +44,7 @@ std::string chosen(const stint_model *model) {
 
 int32_t ours(const stint_dispatch *dispatch, const stint_workgroup *group) {
   for (int64_t i = group->begin[0]; i < group->end[0]; ++i)
-    static_cast<float *>(
-        dispatch->buffers[dispatch->buffer_count - 1].data)[i] = 42.f;
+    static_cast<float *>(dispatch->buffers[dispatch->buffer_count - 1].data)[i] = 42.f;
   return 0;
 }
 
@@ -92,8 +89,7 @@ TEST(Variant, NoneForThisMachine) {
   Opened bare(*plan, addSections(), &options);
   EXPECT_OK(bare.status);
   stint_session *session = nullptr;
-  EXPECT_EQ(stint_session_create(bare.model, nullptr, &session).code,
-            STINT_STATUS_UNSUPPORTED);
+  EXPECT_EQ(stint_session_create(bare.model, nullptr, &session).code, STINT_STATUS_UNSUPPORTED);
 }
 
 TEST(Variant, DamagedCodeIsRefused) {

@@ -42,8 +42,7 @@ int tryPlan(const std::vector<uint8_t> &file) {
     stint_session *session = nullptr;
     stint_session_create(model, &session_options, &session);
     int64_t dims[STINT_MAX_RANK] = {4, 4, 4, 4, 4, 4, 4, 4};
-    for (uint32_t i = 0; session && i < stint_model_input_count(model, e);
-         ++i) {
+    for (uint32_t i = 0; session && i < stint_model_input_count(model, e); ++i) {
       stint_port_info info = {};
       info.size = sizeof(info);
       EXPECT_OK(stint_model_input(model, e, i, &info));
@@ -64,14 +63,10 @@ std::vector<uint8_t> richFile() {
   auto plan = addPlan();
   fb::EntryT &entry = *plan->entries[0];
   entry.register_count = 8;
-  entry.body = {instruction(fb::Opcode_loop, 6, 3, 0),
-                instruction(fb::Opcode_dispatch, 0, 0, 0),
-                instruction(fb::Opcode_if_, 0, 3, 0),
-                instruction(fb::Opcode_copy, 2, 2, 4),
-                instruction(fb::Opcode_else_, 0, 0, 0),
-                instruction(fb::Opcode_load_i64, 7, 3, 0, 3),
-                instruction(fb::Opcode_end_, 0, 0, 0),
-                instruction(fb::Opcode_end_, 0, 0, 0),
+  entry.body = {instruction(fb::Opcode_loop, 6, 3, 0),    instruction(fb::Opcode_dispatch, 0, 0, 0),
+                instruction(fb::Opcode_if_, 0, 3, 0),     instruction(fb::Opcode_copy, 2, 2, 4),
+                instruction(fb::Opcode_else_, 0, 0, 0),   instruction(fb::Opcode_load_i64, 7, 3, 0, 3),
+                instruction(fb::Opcode_end_, 0, 0, 0),    instruction(fb::Opcode_end_, 0, 0, 0),
                 instruction(fb::Opcode_dispatch, 0, 1, 0)};
   plan->variants.push_back(std::make_unique<fb::VariantT>(*plan->variants[0]));
   plan->variants[1]->name = "more";
@@ -89,18 +84,13 @@ uint64_t headerEnd(const std::vector<uint8_t> &file) {
 
 } // namespace
 
-TEST(Verifier, TheUndamagedPlanOpens) {
-  EXPECT_EQ(tryPlan(richFile()), STINT_OK);
-}
+TEST(Verifier, TheUndamagedPlanOpens) { EXPECT_EQ(tryPlan(richFile()), STINT_OK); }
 
 TEST(Verifier, TruncatedAnywhereIsRefused) {
   std::vector<uint8_t> file = richFile();
   uint64_t end = headerEnd(file);
-  for (size_t length = 0; length < file.size();
-       length += length < end ? 1 : 997)
-    EXPECT_NE(tryPlan({file.begin(), file.begin() + static_cast<long>(length)}),
-              STINT_OK)
-        << length;
+  for (size_t length = 0; length < file.size(); length += length < end ? 1 : 997)
+    EXPECT_NE(tryPlan({file.begin(), file.begin() + static_cast<long>(length)}), STINT_OK) << length;
 }
 
 TEST(Verifier, AnyByteFlippedIsRefused) {
@@ -137,9 +127,7 @@ TEST(Verifier, TruncatedFlatbufferBehindRightHashesIsRefused) {
   std::vector<uint8_t> flatbuffer = packPlan(*plan);
   // The last bytes may be padding.
   for (size_t length = 0; length + 4 < flatbuffer.size(); ++length)
-    EXPECT_NE(tryPlan(makeFile({flatbuffer.begin(),
-                                flatbuffer.begin() + static_cast<long>(length)},
-                               addSections())),
+    EXPECT_NE(tryPlan(makeFile({flatbuffer.begin(), flatbuffer.begin() + static_cast<long>(length)}, addSections())),
               STINT_OK)
         << length;
 }
@@ -159,15 +147,12 @@ TEST_P(Semantics, IsRefused) {
   GetParam().damage(*plan);
   Opened opened(*plan, addSections());
   EXPECT_EQ(opened.model, nullptr);
-  EXPECT_TRUE(opened.status.code == STINT_STATUS_MALFORMED ||
-              opened.status.code == STINT_STATUS_UNSUPPORTED)
+  EXPECT_TRUE(opened.status.code == STINT_STATUS_MALFORMED || opened.status.code == STINT_STATUS_UNSUPPORTED)
       << text(opened.status);
 }
 
 static fb::EntryT &entryOf(fb::PlanT &p) { return *p.entries[0]; }
-static void body(fb::PlanT &p, std::vector<fb::Instruction> instructions) {
-  entryOf(p).body = std::move(instructions);
-}
+static void body(fb::PlanT &p, std::vector<fb::Instruction> instructions) { entryOf(p).body = std::move(instructions); }
 
 static const Case cases[] = {
     {"SymbolBounds", [](fb::PlanT &p) { p.symbols[0]->lower = 65; }},

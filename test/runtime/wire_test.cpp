@@ -14,8 +14,7 @@ using namespace stint::test;
 
 namespace {
 
-template <typename T, typename U>
-void expectSame(Span<const T> ours, const std::vector<U> &theirs) {
+template <typename T, typename U> void expectSame(Span<const T> ours, const std::vector<U> &theirs) {
   ASSERT_EQ(ours.size, theirs.size());
   for (size_t i = 0; i < theirs.size(); ++i)
     EXPECT_EQ(ours[i], static_cast<T>(theirs[i]));
@@ -32,12 +31,10 @@ void expectSame(const Port &ours, const fb::PortT &theirs) {
   }
 }
 
-void expectSame(Span<const Instruction> ours,
-                const std::vector<fb::Instruction> &theirs) {
+void expectSame(Span<const Instruction> ours, const std::vector<fb::Instruction> &theirs) {
   ASSERT_EQ(ours.size, theirs.size());
   for (size_t i = 0; i < theirs.size(); ++i) {
-    EXPECT_EQ(static_cast<int>(ours[i].opcode),
-              static_cast<int>(theirs[i].opcode()));
+    EXPECT_EQ(static_cast<int>(ours[i].opcode), static_cast<int>(theirs[i].opcode()));
     EXPECT_EQ(ours[i].dst, theirs[i].dst());
     EXPECT_EQ(ours[i].a, theirs[i].a());
     EXPECT_EQ(ours[i].b, theirs[i].b());
@@ -56,8 +53,7 @@ void expectSame(const Entry &ours, const fb::EntryT &theirs) {
     expectSame(ours.outputs[i], *theirs.outputs[i]);
   ASSERT_EQ(ours.buffers.size, theirs.buffers.size());
   for (size_t i = 0; i < theirs.buffers.size(); ++i) {
-    EXPECT_EQ(static_cast<int>(ours.buffers[i].kind),
-              static_cast<int>(theirs.buffers[i].kind()));
+    EXPECT_EQ(static_cast<int>(ours.buffers[i].kind), static_cast<int>(theirs.buffers[i].kind()));
     EXPECT_EQ(ours.buffers[i].index, theirs.buffers[i].index());
     EXPECT_EQ(ours.buffers[i].sizeReg, theirs.buffers[i].size_reg());
   }
@@ -133,18 +129,15 @@ TEST(Wire, SharedReferencesAreNotPaidForTwice) {
   // far more to decode than its bytes: refused, and quickly.
   flatbuffers::FlatBufferBuilder builder;
   auto plan = addPlan();
-  plan->entries[0]->body.assign(20000,
-                                instruction(fb::Opcode_const_i64, 1, 0, 0, 1));
+  plan->entries[0]->body.assign(20000, instruction(fb::Opcode_const_i64, 1, 0, 0, 1));
   auto entry = fb::Entry::Pack(builder, plan->entries[0].get());
   std::vector<flatbuffers::Offset<fb::Entry>> entries(100000, entry);
   auto vector = builder.CreateVector(entries);
   fb::PlanBuilder root(builder);
   root.add_entries(vector);
   fb::FinishPlanBuffer(builder, root.Finish());
-  AlignedBytes bytes({builder.GetBufferPointer(),
-                      builder.GetBufferPointer() + builder.GetSize()});
+  AlignedBytes bytes({builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()});
   Pool pool;
   Plan ours;
-  EXPECT_EQ(decodePlan(bytes.data(), bytes.size(), &pool, &ours).value.code,
-            STINT_STATUS_MALFORMED);
+  EXPECT_EQ(decodePlan(bytes.data(), bytes.size(), &pool, &ours).value.code, STINT_STATUS_MALFORMED);
 }

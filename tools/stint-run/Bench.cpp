@@ -51,31 +51,26 @@ int bench(Job *job) {
     sum += static_cast<double>(times[i]);
   }
   qsort(times, runs, sizeof(int64_t), compareTimes);
-  auto quantile = [&](uint64_t percent) {
-    return static_cast<long long>(times[(runs - 1) * percent / 100]);
-  };
+  auto quantile = [&](uint64_t percent) { return static_cast<long long>(times[(runs - 1) * percent / 100]); };
   double mean = sum / runs;
   uint32_t threads = stint_executor_threads(job->executor);
   const char *variant = variantInUse(job->model);
   if (!job->options->json) {
     say("%u runs on %u thread%s, variant %s: median %.3f ms, least %.3f, mean "
         "%.3f, p90 %.3f, p99 %.3f, most %.3f\n",
-        runs, threads, threads == 1 ? "" : "s", variant,
-        static_cast<double>(quantile(50)) / 1e6,
-        static_cast<double>(times[0]) / 1e6, mean / 1e6,
-        static_cast<double>(quantile(90)) / 1e6,
-        static_cast<double>(quantile(99)) / 1e6,
-        static_cast<double>(times[runs - 1]) / 1e6);
+        runs, threads, threads == 1 ? "" : "s", variant, static_cast<double>(quantile(50)) / 1e6,
+        static_cast<double>(times[0]) / 1e6, mean / 1e6, static_cast<double>(quantile(90)) / 1e6,
+        static_cast<double>(quantile(99)) / 1e6, static_cast<double>(times[runs - 1]) / 1e6);
     return ExitDone;
   }
   char model[1024], name[256];
   say("{\"model\": %s, \"variant\": %s, \"threads\": %u, \"runs\": %u, ",
-      jsonString(stint_model_name(job->model), model, sizeof model),
-      jsonString(variant, name, sizeof name), threads, runs);
-  say("\"median_ns\": %lld, \"min_ns\": %lld, \"mean_ns\": %.0f, ",
-      quantile(50), static_cast<long long>(times[0]), mean);
-  say("\"p90_ns\": %lld, \"p99_ns\": %lld, \"max_ns\": %lld}\n", quantile(90),
-      quantile(99), static_cast<long long>(times[runs - 1]));
+      jsonString(stint_model_name(job->model), model, sizeof model), jsonString(variant, name, sizeof name), threads,
+      runs);
+  say("\"median_ns\": %lld, \"min_ns\": %lld, \"mean_ns\": %.0f, ", quantile(50), static_cast<long long>(times[0]),
+      mean);
+  say("\"p90_ns\": %lld, \"p99_ns\": %lld, \"max_ns\": %lld}\n", quantile(90), quantile(99),
+      static_cast<long long>(times[runs - 1]));
   return ExitDone;
 }
 

@@ -16,8 +16,7 @@ namespace stint_run {
 Buffer::~Buffer() { free(bytes); }
 
 Buffer::Buffer(Buffer &&other) noexcept
-    : bytes(std::exchange(other.bytes, nullptr)),
-      length(std::exchange(other.length, 0)) {}
+    : bytes(std::exchange(other.bytes, nullptr)), length(std::exchange(other.length, 0)) {}
 
 Buffer &Buffer::operator=(Buffer &&other) noexcept {
   std::swap(bytes, other.bytes);
@@ -67,8 +66,7 @@ int InputFile::read(void *to, uint64_t count) {
     if (got < 0)
       return fail(ExitFailed, "can't read '%s': %s", name, strerror(errno));
     if (got == 0)
-      return fail(ExitMalformed, "'%s' ends too early, at byte %llu", name,
-                  static_cast<unsigned long long>(position));
+      return fail(ExitMalformed, "'%s' ends too early, at byte %llu", name, static_cast<unsigned long long>(position));
     at += got;
     count -= static_cast<uint64_t>(got);
     position += static_cast<uint64_t>(got);
@@ -108,8 +106,7 @@ int writeFile(const char *path, const Piece *pieces, size_t pieceCount) {
   if (direct)
     snprintf(temporary, nameSize, "%s", path);
   else
-    snprintf(temporary, nameSize, "%s.%ld.tmp", path,
-             static_cast<long>(getpid()));
+    snprintf(temporary, nameSize, "%s.%ld.tmp", path, static_cast<long>(getpid()));
   int flags = O_WRONLY | O_CLOEXEC | (direct ? 0 : O_CREAT | O_TRUNC);
   int descriptor = open(temporary, flags, 0666);
   bool good = descriptor >= 0 && writeAll(descriptor, pieces, pieceCount);

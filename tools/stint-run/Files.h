@@ -61,8 +61,7 @@ struct Piece {
 // Writes the pieces one after the other under a temporary name beside `path`
 // and renames it, so that a reader never sees half a file. A path that is a
 // device or pipe is written to directly. Exit code; messages name the path.
-[[nodiscard]] int writeFile(const char *path, const Piece *pieces,
-                            size_t pieceCount);
+[[nodiscard]] int writeFile(const char *path, const Piece *pieces, size_t pieceCount);
 
 bool fileExists(const char *path);
 bool endsWith(const char *text, const char *suffix);

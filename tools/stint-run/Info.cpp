@@ -9,10 +9,8 @@ namespace {
 
 void printBytes(const char *what, uint64_t bytes) {
   if (bytes >= 10240)
-    say("  %-12s %llu bytes (%.1f %s)\n", what,
-        static_cast<unsigned long long>(bytes),
-        bytes >= 10485760 ? static_cast<double>(bytes) / 1048576
-                          : static_cast<double>(bytes) / 1024,
+    say("  %-12s %llu bytes (%.1f %s)\n", what, static_cast<unsigned long long>(bytes),
+        bytes >= 10485760 ? static_cast<double>(bytes) / 1048576 : static_cast<double>(bytes) / 1024,
         bytes >= 10485760 ? "MiB" : "KiB");
   else
     say("  %-12s %llu bytes\n", what, static_cast<unsigned long long>(bytes));
@@ -24,8 +22,7 @@ void printPorts(const Job &job, bool output) {
     stint_port_info info = {};
     info.size = sizeof info;
     stint_status status =
-        output ? stint_model_output(job.model, job.entry, i, &info)
-               : stint_model_input(job.model, job.entry, i, &info);
+        output ? stint_model_output(job.model, job.entry, i, &info) : stint_model_input(job.model, job.entry, i, &info);
     if (status.code)
       continue;
     char text[1024];
@@ -38,16 +35,14 @@ void printPorts(const Job &job, bool output) {
 
 int printInfo(Job *job) {
   stint_model *model = job->model;
-  say("model '%s', compiled by %s\n", stint_model_name(model),
-      stint_model_producer(model));
+  say("model '%s', compiled by %s\n", stint_model_name(model), stint_model_producer(model));
   say("root ");
   const uint8_t *hash = stint_model_root_hash(model);
   for (int i = 0; i < 32; ++i)
     say("%02x", hash[i]);
   say("\n");
   for (uint32_t i = 0; i < stint_model_entry_count(model); ++i)
-    say("%s '%s'%s\n", "entry", stint_model_entry_name(model, i),
-        i == job->entry ? ":" : " (see --entry)");
+    say("%s '%s'%s\n", "entry", stint_model_entry_name(model, i), i == job->entry ? ":" : " (see --entry)");
   printPorts(*job, false);
   printPorts(*job, true);
 
@@ -57,8 +52,7 @@ int printInfo(Job *job) {
     info.size = sizeof info;
     if (stint_model_variant(model, i, &info).code)
       continue;
-    say("  %-8s %-24s %8llu bytes%s\n", info.machine, info.name,
-        static_cast<unsigned long long>(info.code_bytes),
+    say("  %-8s %-24s %8llu bytes%s\n", info.machine, info.name, static_cast<unsigned long long>(info.code_bytes),
         info.chosen      ? ", in use"
         : info.available ? ", runs here"
                          : "");

@@ -36,9 +36,8 @@ struct Line {
 stint_port_info port(const Job &job, bool output, uint32_t index) {
   stint_port_info info = {};
   info.size = sizeof info;
-  stint_status status =
-      output ? stint_model_output(job.model, job.entry, index, &info)
-             : stint_model_input(job.model, job.entry, index, &info);
+  stint_status status = output ? stint_model_output(job.model, job.entry, index, &info)
+                               : stint_model_input(job.model, job.entry, index, &info);
   if (status.code || !info.name)
     info.name = "?";
   return info;
@@ -49,9 +48,8 @@ stint_dim_info dim(const Job &job, bool output, uint32_t index, uint32_t axis) {
   info.size = sizeof info;
   info.symbol = -1;
   info.lower = info.upper = -1;
-  stint_status status =
-      output ? stint_model_output_dim(job.model, job.entry, index, axis, &info)
-             : stint_model_input_dim(job.model, job.entry, index, axis, &info);
+  stint_status status = output ? stint_model_output_dim(job.model, job.entry, index, axis, &info)
+                               : stint_model_input_dim(job.model, job.entry, index, axis, &info);
   (void)status; // index and axis come from the model's own counts
   return info;
 }
@@ -69,16 +67,14 @@ void listNames(const Job &job, bool output, char *text, size_t size) {
 
 // Splits "NAME=VALUE" by the names that the model has: names may hold '=' and
 // values as well. Without a name the only input or output is meant.
-int resolve(const Job &job, bool output, const char *option, const char *text,
-            uint32_t *index, const char **value) {
+int resolve(const Job &job, bool output, const char *option, const char *text, uint32_t *index, const char **value) {
   uint32_t count = output ? job.outputCount : job.inputCount;
   size_t best = 0;
   *value = nullptr;
   for (uint32_t i = 0; i < count; ++i) {
     const char *name = port(job, output, i).name;
     size_t length = strlen(name);
-    if (!strncmp(text, name, length) && text[length] == '=' &&
-        (!*value || length > best)) {
+    if (!strncmp(text, name, length) && text[length] == '=' && (!*value || length > best)) {
       best = length;
       *index = i;
       *value = text + length + 1;
@@ -90,10 +86,8 @@ int resolve(const Job &job, bool output, const char *option, const char *text,
   listNames(job, output, names, sizeof names);
   const char *equal = strchr(text, '=');
   if (equal && !fileExists(text))
-    return fail(ExitUsage, "%s '%s': the model has no %s '%.*s'; it has: %s",
-                option, text, output ? "output" : "input",
-                static_cast<int>(equal - text < 200 ? equal - text : 200), text,
-                names);
+    return fail(ExitUsage, "%s '%s': the model has no %s '%.*s'; it has: %s", option, text, output ? "output" : "input",
+                static_cast<int>(equal - text < 200 ? equal - text : 200), text, names);
   if (count != 1)
     return fail(ExitUsage,
                 "%s '%s': write NAME=VALUE, where NAME is one of the model's "
@@ -111,33 +105,28 @@ int checkInput(const Job &job, uint32_t index, const char *path) {
   char given[256], wanted[512];
   formatShape(tensor.rank, tensor.dims, given, sizeof given);
   formatPort(job, false, index, wanted, sizeof wanted);
-  bool opaque = tensor.type == 0 &&
-                stint_type_bits(info.type) == tensor.elementBytes * 8 &&
-                stint_type_bits(info.type) <= 16;
+  bool opaque =
+      tensor.type == 0 && stint_type_bits(info.type) == tensor.elementBytes * 8 && stint_type_bits(info.type) <= 16;
   if (tensor.type != info.type && !opaque)
     return fail(ExitFailed,
                 "input '%s' is %s, but '%s' holds %s %s; convert the file to "
                 "%s",
-                info.name, wanted, path,
-                tensor.type ? stint_type_name(tensor.type) : "opaque bytes",
-                given, stint_type_name(info.type));
+                info.name, wanted, path, tensor.type ? stint_type_name(tensor.type) : "opaque bytes", given,
+                stint_type_name(info.type));
   bool fits = tensor.rank == info.rank;
   const char *why = "the number of dimensions differs";
   for (uint32_t axis = 0; fits && axis < info.rank; ++axis) {
     stint_dim_info bounds = dim(job, false, index, axis);
-    if (bounds.lower >= 0 && (tensor.dims[axis] < bounds.lower ||
-                              tensor.dims[axis] > bounds.upper)) {
+    if (bounds.lower >= 0 && (tensor.dims[axis] < bounds.lower || tensor.dims[axis] > bounds.upper)) {
       fits = false;
-      why = bounds.lower == bounds.upper
-                ? "a dimension differs"
-                : "a dimension is outside the bounds the model was compiled "
-                  "for (stint compile --dim)";
+      why = bounds.lower == bounds.upper ? "a dimension differs"
+                                         : "a dimension is outside the bounds the model was compiled "
+                                           "for (stint compile --dim)";
     }
   }
   if (!fits)
-    return fail(ExitFailed, "input '%s' is %s, but '%s' holds %s %s: %s",
-                info.name, wanted, path, stint_type_name(info.type), given,
-                why);
+    return fail(ExitFailed, "input '%s' is %s, but '%s' holds %s %s: %s", info.name, wanted, path,
+                stint_type_name(info.type), given, why);
   return ExitDone;
 }
 
@@ -147,10 +136,8 @@ int fillInput(const Job &job, uint32_t index) {
   stint_port_info info = port(job, false, index);
   uint64_t bytes;
   tensor.type = info.type;
-  if (!tensorBytes(tensor.type, tensor.rank, tensor.dims, &bytes) ||
-      !tensor.data.allocate(bytes))
-    return fail(ExitFailed, "input '%s': a tensor of this shape doesn't fit",
-                info.name);
+  if (!tensorBytes(tensor.type, tensor.rank, tensor.dims, &bytes) || !tensor.data.allocate(bytes))
+    return fail(ExitFailed, "input '%s': a tensor of this shape doesn't fit", info.name);
   memset(tensor.data.data(), 0, bytes);
   if (info.type == STINT_F32)
     for (uint64_t i = 0; i < bytes / 4; ++i) {
@@ -180,8 +167,7 @@ void formatShape(uint32_t rank, const int64_t *dims, char *text, size_t size) {
   line.add("]");
 }
 
-void formatPort(const Job &job, bool output, uint32_t index, char *text,
-                size_t size) {
+void formatPort(const Job &job, bool output, uint32_t index, char *text, size_t size) {
   Line line = {text, size};
   stint_port_info info = port(job, output, index);
   line.add("%s [", stint_type_name(info.type));
@@ -195,8 +181,7 @@ void formatPort(const Job &job, bool output, uint32_t index, char *text,
     else if (bounds.lower == bounds.upper)
       line.add("%lld", static_cast<long long>(bounds.lower));
     else
-      line.add("%lld..%lld", static_cast<long long>(bounds.lower),
-               static_cast<long long>(bounds.upper));
+      line.add("%lld..%lld", static_cast<long long>(bounds.lower), static_cast<long long>(bounds.upper));
   }
   line.add("]");
 }
@@ -211,21 +196,17 @@ int openModel(Job *job) {
   if (status.code) {
     char what[600];
     if (status.code == STINT_STATUS_NOT_FOUND && options.variant)
-      snprintf(what, sizeof what, "--variant '%.100s' of '%.400s'",
-               options.variant, options.plan);
+      snprintf(what, sizeof what, "--variant '%.100s' of '%.400s'", options.variant, options.plan);
     else
       snprintf(what, sizeof what, "'%.500s'", options.plan);
     return failStatus(status, nullptr, what);
   }
   if (options.entry) {
     uint32_t count = stint_model_entry_count(job->model);
-    while (
-        job->entry < count &&
-        strcmp(stint_model_entry_name(job->model, job->entry), options.entry))
+    while (job->entry < count && strcmp(stint_model_entry_name(job->model, job->entry), options.entry))
       ++job->entry;
     if (job->entry == count)
-      return fail(ExitUsage, "--entry '%s': the plan has none of that name",
-                  options.entry);
+      return fail(ExitUsage, "--entry '%s': the plan has none of that name", options.entry);
   }
   job->inputCount = stint_model_input_count(job->model, job->entry);
   job->outputCount = stint_model_output_count(job->model, job->entry);
@@ -237,8 +218,7 @@ int readInputs(Job *job) {
   size_t count = job->inputCount;
   job->inputs = static_cast<Tensor *>(malloc((count + 1) * sizeof(Tensor)));
   // Per input: the file, and whether a shape was given.
-  const char **files =
-      static_cast<const char **>(calloc(count + 1, sizeof(char *)));
+  const char **files = static_cast<const char **>(calloc(count + 1, sizeof(char *)));
   bool *shaped = static_cast<bool *>(calloc(count + 1, sizeof(bool)));
   struct Release {
     void *first, *second;
@@ -258,8 +238,7 @@ int readInputs(Job *job) {
   for (uint32_t i = 0; i < options.shapes.count; ++i) {
     uint32_t index = 0;
     const char *value;
-    if (int code = resolve(*job, false, "--shape", options.shapes.items[i],
-                           &index, &value))
+    if (int code = resolve(*job, false, "--shape", options.shapes.items[i], &index, &value))
       return code;
     Tensor &tensor = job->inputs[index];
     if (!parseShape(value, STINT_MAX_RANK, &tensor.rank, tensor.dims))
@@ -272,12 +251,10 @@ int readInputs(Job *job) {
   for (uint32_t i = 0; i < options.inputs.count; ++i) {
     uint32_t index = 0;
     const char *value;
-    if (int code = resolve(*job, false, "--input", options.inputs.items[i],
-                           &index, &value))
+    if (int code = resolve(*job, false, "--input", options.inputs.items[i], &index, &value))
       return code;
     if (files[index])
-      return fail(ExitUsage, "--input '%s': this input was given already",
-                  options.inputs.items[i]);
+      return fail(ExitUsage, "--input '%s': this input was given already", options.inputs.items[i]);
     files[index] = value;
   }
 
@@ -308,8 +285,7 @@ int readInputs(Job *job) {
         tensor.rank = info.rank;
       }
     } else if (shaped[i]) {
-      return fail(ExitUsage, "'%s' has a shape: --shape is for .raw files",
-                  files[i]);
+      return fail(ExitUsage, "'%s' has a shape: --shape is for .raw files", files[i]);
     }
     if (int code = readTensor(files[i], &tensor))
       return code;
@@ -321,19 +297,16 @@ int readInputs(Job *job) {
 
 int pairOutputs(Job *job) {
   const Options &options = *job->options;
-  job->outputFiles = static_cast<const char **>(
-      calloc(job->outputCount + size_t(1), sizeof(char *)));
+  job->outputFiles = static_cast<const char **>(calloc(job->outputCount + size_t(1), sizeof(char *)));
   if (!job->outputFiles)
     return fail(ExitFailed, "out of memory");
   for (uint32_t i = 0; i < options.outputs.count; ++i) {
     uint32_t index = 0;
     const char *value;
-    if (int code = resolve(*job, true, "--output", options.outputs.items[i],
-                           &index, &value))
+    if (int code = resolve(*job, true, "--output", options.outputs.items[i], &index, &value))
       return code;
     if (job->outputFiles[index])
-      return fail(ExitUsage, "--output '%s': this output was given already",
-                  options.outputs.items[i]);
+      return fail(ExitUsage, "--output '%s': this output was given already", options.outputs.items[i]);
     if (!isTensorFile(value) && !fileExists(value))
       return fail(ExitUsage,
                   "--output '%s': tensors are written to .npy, .pb or .raw "
@@ -362,8 +335,8 @@ int openSession(Job *job) {
 
   // The session's maxima are exactly what will be run: the least memory.
   uint32_t symbolCount = stint_model_symbol_count(job->model);
-  stint_dim_maximum *maxima = static_cast<stint_dim_maximum *>(
-      calloc(symbolCount + size_t(1), sizeof(stint_dim_maximum)));
+  stint_dim_maximum *maxima =
+      static_cast<stint_dim_maximum *>(calloc(symbolCount + size_t(1), sizeof(stint_dim_maximum)));
   if (!maxima)
     return fail(ExitFailed, "out of memory");
   stint_session_options how = {};
@@ -377,8 +350,7 @@ int openSession(Job *job) {
       stint_dim_info bounds = dim(*job, false, i, axis);
       bool seen = bounds.symbol < 0 || !bounds.name;
       for (size_t k = 0; k < how.maximum_count; ++k)
-        seen = seen || maxima[k].symbol == bounds.name ||
-               !strcmp(maxima[k].symbol, bounds.name);
+        seen = seen || maxima[k].symbol == bounds.name || !strcmp(maxima[k].symbol, bounds.name);
       if (!seen && how.maximum_count < symbolCount)
         maxima[how.maximum_count++] = {bounds.name, job->inputs[i].dims[axis]};
     }
@@ -390,8 +362,7 @@ int openSession(Job *job) {
   for (uint32_t i = 0; i < job->inputCount; ++i) {
     const Tensor &tensor = job->inputs[i];
     status =
-        stint_session_bind_input(job->session, i, tensor.data.data(),
-                                 tensor.data.size(), tensor.rank, tensor.dims);
+        stint_session_bind_input(job->session, i, tensor.data.data(), tensor.data.size(), tensor.rank, tensor.dims);
     if (status.code)
       return failStatus(status, job->model, "an input doesn't fit the model");
   }
@@ -421,8 +392,7 @@ int writeOutputs(Job *job) {
     stint_status status = stint_session_output(job->session, i, &tensor);
     if (status.code)
       return failStatus(status, job->model, "can't get an output");
-    if (int code =
-            writeTensor(job->outputFiles[i], port(*job, true, i).name, tensor))
+    if (int code = writeTensor(job->outputFiles[i], port(*job, true, i).name, tensor))
       return code;
   }
   return ExitDone;

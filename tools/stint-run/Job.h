@@ -51,8 +51,7 @@ struct Job {
 [[nodiscard]] int runWithTrace(Job *job);
 
 // "f32 [batch 1..4, 3, 48, 320]"; cut to fit.
-void formatPort(const Job &job, bool output, uint32_t index, char *text,
-                size_t size);
+void formatPort(const Job &job, bool output, uint32_t index, char *text, size_t size);
 // "[1, 3, 48, 320]".
 void formatShape(uint32_t rank, const int64_t *dims, char *text, size_t size);
 

@@ -21,8 +21,7 @@ size_t sequence(const uint8_t *text) {
     if ((text[i] & 0xc0) != 0x80)
       return 0;
   bool surrogate = lead == 0xed && text[1] > 0x9f;
-  bool tooLong =
-      (lead == 0xe0 && text[1] < 0xa0) || (lead == 0xf0 && text[1] < 0x90);
+  bool tooLong = (lead == 0xe0 && text[1] < 0xa0) || (lead == 0xf0 && text[1] < 0x90);
   bool tooFar = lead == 0xf4 && text[1] > 0x8f;
   return surrogate || tooLong || tooFar ? 0 : length;
 }

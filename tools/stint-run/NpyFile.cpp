@@ -53,8 +53,7 @@ public:
       }
     }
     skipSpace();
-    return at == end && header->haveDescr && header->haveOrder &&
-           header->haveShape;
+    return at == end && header->haveDescr && header->haveOrder && header->haveShape;
   }
 
 private:
@@ -116,8 +115,7 @@ private:
       return false;
     header->rank = 0;
     while (!punctuation(')')) {
-      if (header->rank == STINT_MAX_RANK ||
-          !integer(&header->dims[header->rank]))
+      if (header->rank == STINT_MAX_RANK || !integer(&header->dims[header->rank]))
         return false;
       ++header->rank;
       if (!punctuation(','))
@@ -135,12 +133,10 @@ struct NumpyType {
   int32_t type;
 };
 
-const NumpyType numpyTypes[] = {
-    {'b', 1, STINT_BOOL}, {'i', 1, STINT_I8},   {'i', 2, STINT_I16},
-    {'i', 4, STINT_I32},  {'i', 8, STINT_I64},  {'u', 1, STINT_U8},
-    {'u', 2, STINT_U16},  {'u', 4, STINT_U32},  {'u', 8, STINT_U64},
-    {'f', 2, STINT_F16},  {'f', 4, STINT_F32},  {'f', 8, STINT_F64},
-    {'c', 8, STINT_C64},  {'c', 16, STINT_C128}};
+const NumpyType numpyTypes[] = {{'b', 1, STINT_BOOL}, {'i', 1, STINT_I8},   {'i', 2, STINT_I16}, {'i', 4, STINT_I32},
+                                {'i', 8, STINT_I64},  {'u', 1, STINT_U8},   {'u', 2, STINT_U16}, {'u', 4, STINT_U32},
+                                {'u', 8, STINT_U64},  {'f', 2, STINT_F16},  {'f', 4, STINT_F32}, {'f', 8, STINT_F64},
+                                {'c', 8, STINT_C64},  {'c', 16, STINT_C128}};
 
 // "<f4": byte order, kind, bytes. Sets the type (0 for opaque elements).
 bool parseDescr(const char *descr, Tensor *tensor, bool *swapped) {
@@ -188,23 +184,18 @@ int readNpy(InputFile *file, Tensor *tensor) {
   if (int code = file->read(start, 10))
     return code;
   if (memcmp(start, "\x93NUMPY", 6))
-    return fail(ExitMalformed,
-                "'%s' is no .npy file: it doesn't begin as one does",
-                file->path());
+    return fail(ExitMalformed, "'%s' is no .npy file: it doesn't begin as one does", file->path());
   uint32_t headerSize = start[8] | static_cast<uint32_t>(start[9]) << 8;
   if (start[6] < 1 || start[6] > 3)
-    return fail(ExitMalformed, "'%s': .npy version %u isn't known",
-                file->path(), start[6]);
+    return fail(ExitMalformed, "'%s': .npy version %u isn't known", file->path(), start[6]);
   if (start[6] > 1) {
     if (int code = file->read(start + 10, 2))
       return code;
-    headerSize |= static_cast<uint32_t>(start[10]) << 16 |
-                  static_cast<uint32_t>(start[11]) << 24;
+    headerSize |= static_cast<uint32_t>(start[10]) << 16 | static_cast<uint32_t>(start[11]) << 24;
   }
   static char text[HeaderLimit];
   if (headerSize > HeaderLimit || headerSize > file->left())
-    return fail(ExitMalformed, "'%s': the .npy header is too long",
-                file->path());
+    return fail(ExitMalformed, "'%s': the .npy header is too long", file->path());
   if (int code = file->read(text, headerSize))
     return code;
   Header header;
@@ -229,23 +220,19 @@ int readNpy(InputFile *file, Tensor *tensor) {
     if (header.dims[i] == 0)
       empty = true;
     else
-      fits &= !__builtin_mul_overflow(
-          count, static_cast<uint64_t>(header.dims[i]), &count);
+      fits &= !__builtin_mul_overflow(count, static_cast<uint64_t>(header.dims[i]), &count);
   }
   if (empty)
     count = 0;
-  fits &=
-      !__builtin_mul_overflow(count, uint64_t(tensor->elementBytes), &bytes);
+  fits &= !__builtin_mul_overflow(count, uint64_t(tensor->elementBytes), &bytes);
   if (header.fortran && wide > 1)
     return fail(ExitFailed,
                 "'%s' is in Fortran order; save it with "
                 "numpy.ascontiguousarray",
                 file->path());
   if (!fits || bytes != file->left())
-    return fail(ExitMalformed,
-                "'%s' holds %llu bytes of elements, its shape asks for %s%llu",
-                file->path(), static_cast<unsigned long long>(file->left()),
-                fits ? "" : "more than ",
+    return fail(ExitMalformed, "'%s' holds %llu bytes of elements, its shape asks for %s%llu", file->path(),
+                static_cast<unsigned long long>(file->left()), fits ? "" : "more than ",
                 static_cast<unsigned long long>(fits ? bytes : UINT64_MAX));
   if (!tensor->data.allocate(bytes))
     return fail(ExitFailed, "'%s': out of memory", file->path());
@@ -254,8 +241,7 @@ int readNpy(InputFile *file, Tensor *tensor) {
   if (swapped) {
     // A complex number is two floats, each swapped on its own.
     bool complex = tensor->type == STINT_C64 || tensor->type == STINT_C128;
-    swapBytes(tensor->data.data(), bytes,
-              complex ? tensor->elementBytes / 2 : tensor->elementBytes);
+    swapBytes(tensor->data.data(), bytes, complex ? tensor->elementBytes / 2 : tensor->elementBytes);
   }
   return ExitDone;
 }
@@ -265,26 +251,20 @@ int writeNpy(const char *path, const stint_tensor &tensor) {
   uint32_t bits = stint_type_bits(tensor.type);
   for (const NumpyType &row : numpyTypes)
     if (row.type == tensor.type)
-      snprintf(descr, sizeof descr, "%c%c%u", row.bytes == 1 ? '|' : '<',
-               row.kind, row.bytes);
+      snprintf(descr, sizeof descr, "%c%c%u", row.bytes == 1 ? '|' : '<', row.kind, row.bytes);
   if (!descr[0]) {
     if (bits != 8 && bits != 16)
-      return fail(ExitUsage,
-                  "'%s': NumPy has no type for %s; write a .pb or .raw file",
-                  path, stint_type_name(tensor.type));
+      return fail(ExitUsage, "'%s': NumPy has no type for %s; write a .pb or .raw file", path,
+                  stint_type_name(tensor.type));
     snprintf(descr, sizeof descr, "%cV%u", bits == 8 ? '|' : '<', bits / 8);
   }
   char header[512];
-  int length =
-      snprintf(header + 10, sizeof header - 10,
-               "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
+  int length = snprintf(header + 10, sizeof header - 10, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
   size_t size = 10 + static_cast<size_t>(length);
   for (uint32_t i = 0; i < tensor.rank; ++i)
     size += static_cast<size_t>(
-        snprintf(header + size, sizeof header - size, "%s%lld", i ? ", " : "",
-                 static_cast<long long>(tensor.dims[i])));
-  size += static_cast<size_t>(snprintf(header + size, sizeof header - size,
-                                       "%s), }", tensor.rank == 1 ? "," : ""));
+        snprintf(header + size, sizeof header - size, "%s%lld", i ? ", " : "", static_cast<long long>(tensor.dims[i])));
+  size += static_cast<size_t>(snprintf(header + size, sizeof header - size, "%s), }", tensor.rank == 1 ? "," : ""));
   while ((size + 1) % 64)
     header[size++] = ' ';
   header[size++] = '\n';

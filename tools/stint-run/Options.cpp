@@ -12,33 +12,32 @@ namespace {
 
 enum { MaximumThreads = 256, MaximumCpus = 1024, MaximumRuns = 10000000 };
 
-const char helpText[] =
-    "usage: stint-run PLAN [options]\n"
-    "Runs a model that `stint compile` made.\n"
-    "\n"
-    "  --input [NAME=]FILE    tensor for an input: .npy, .pb (TensorProto) or\n"
-    "                         .raw; NAME= may be left out for the only input\n"
-    "  --output [NAME=]FILE   write an output; without any --output a summary\n"
-    "                         of all outputs is printed\n"
-    "  --shape [NAME=]1x3x8   shape of a .raw input; with --bench alone, the\n"
-    "                         input is filled with numbers\n"
-    "  --entry NAME           which entry of the plan (default: the first)\n"
-    "  --threads N            threads, 1 to 256 (default: what this machine\n"
-    "                         and its limits allow)\n"
-    "  --cpus LIST            run on these CPUs, as in 0,2-3\n"
-    "  --variant NAME         machine code to use (default: the best here)\n"
-    "  --device cpu|null      null computes nothing\n"
-    "  --timeout-ms N         give up a run after N milliseconds\n"
-    "  --bench N              time N runs; --json prints the result as JSON\n"
-    "  --profile FILE.json    write a trace of one run (Chrome trace format)\n"
-    "  --verify WHEN          compare weights with their hashes: full (before\n"
-    "                         running), first-use, or off (default)\n"
-    "  --info                 print what the plan holds and needs, run "
-    "nothing\n"
-    "  --help, --version\n"
-    "\n"
-    "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 unsupported, 4 "
-    "malformed.\n";
+const char helpText[] = "usage: stint-run PLAN [options]\n"
+                        "Runs a model that `stint compile` made.\n"
+                        "\n"
+                        "  --input [NAME=]FILE    tensor for an input: .npy, .pb (TensorProto) or\n"
+                        "                         .raw; NAME= may be left out for the only input\n"
+                        "  --output [NAME=]FILE   write an output; without any --output a summary\n"
+                        "                         of all outputs is printed\n"
+                        "  --shape [NAME=]1x3x8   shape of a .raw input; with --bench alone, the\n"
+                        "                         input is filled with numbers\n"
+                        "  --entry NAME           which entry of the plan (default: the first)\n"
+                        "  --threads N            threads, 1 to 256 (default: what this machine\n"
+                        "                         and its limits allow)\n"
+                        "  --cpus LIST            run on these CPUs, as in 0,2-3\n"
+                        "  --variant NAME         machine code to use (default: the best here)\n"
+                        "  --device cpu|null      null computes nothing\n"
+                        "  --timeout-ms N         give up a run after N milliseconds\n"
+                        "  --bench N              time N runs; --json prints the result as JSON\n"
+                        "  --profile FILE.json    write a trace of one run (Chrome trace format)\n"
+                        "  --verify WHEN          compare weights with their hashes: full (before\n"
+                        "                         running), first-use, or off (default)\n"
+                        "  --info                 print what the plan holds and needs, run "
+                        "nothing\n"
+                        "  --help, --version\n"
+                        "\n"
+                        "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 unsupported, 4 "
+                        "malformed.\n";
 
 bool parseNumber(const char *text, int64_t most, int64_t *value) {
   if (!*text)
@@ -57,8 +56,7 @@ bool parseNumber(const char *text, int64_t most, int64_t *value) {
 int parseCpus(const char *text, Options *options) {
   free(options->cpus);
   options->cpuCount = 0;
-  options->cpus =
-      static_cast<uint32_t *>(malloc(MaximumCpus * sizeof(uint32_t)));
+  options->cpus = static_cast<uint32_t *>(malloc(MaximumCpus * sizeof(uint32_t)));
   if (!options->cpus)
     return fail(ExitFailed, "out of memory");
   const char *at = text;
@@ -66,8 +64,7 @@ int parseCpus(const char *text, Options *options) {
     uint32_t bounds[2];
     for (int i = 0; i < 2; ++i) {
       if (*at < '0' || *at > '9')
-        return fail(ExitUsage, "--cpus '%s': expected a list such as 0,2-3",
-                    text);
+        return fail(ExitUsage, "--cpus '%s': expected a list such as 0,2-3", text);
       uint32_t value = 0;
       for (; *at >= '0' && *at <= '9' && value < 100000; ++at)
         value = value * 10 + static_cast<uint32_t>(*at - '0');
@@ -94,8 +91,7 @@ int parseCpus(const char *text, Options *options) {
 
 bool append(Texts *texts, const char *text, int argc) {
   if (!texts->items)
-    texts->items = static_cast<const char **>(
-        malloc(static_cast<size_t>(argc) * sizeof(char *)));
+    texts->items = static_cast<const char **>(malloc(static_cast<size_t>(argc) * sizeof(char *)));
   if (!texts->items)
     return false;
   texts->items[texts->count++] = text;
@@ -128,15 +124,12 @@ struct OptionName {
 };
 
 const OptionName optionNames[] = {
-    {"--input", Option::Input, true},        {"--output", Option::Output, true},
-    {"--shape", Option::Shape, true},        {"--entry", Option::Entry, true},
-    {"--threads", Option::Threads, true},    {"--cpus", Option::Cpus, true},
-    {"--variant", Option::Variant, true},    {"--device", Option::Device, true},
-    {"--timeout-ms", Option::Timeout, true}, {"--bench", Option::Bench, true},
-    {"--profile", Option::Profile, true},    {"--verify", Option::Verify, true},
-    {"--json", Option::Json, false},         {"--info", Option::Info, false},
-    {"--help", Option::Help, false},         {"-h", Option::Help, false},
-    {"--version", Option::Version, false}};
+    {"--input", Option::Input, true},     {"--output", Option::Output, true},   {"--shape", Option::Shape, true},
+    {"--entry", Option::Entry, true},     {"--threads", Option::Threads, true}, {"--cpus", Option::Cpus, true},
+    {"--variant", Option::Variant, true}, {"--device", Option::Device, true},   {"--timeout-ms", Option::Timeout, true},
+    {"--bench", Option::Bench, true},     {"--profile", Option::Profile, true}, {"--verify", Option::Verify, true},
+    {"--json", Option::Json, false},      {"--info", Option::Info, false},      {"--help", Option::Help, false},
+    {"-h", Option::Help, false},          {"--version", Option::Version, false}};
 
 int apply(Option option, const char *value, int argc, Options *options) {
   int64_t number;
@@ -156,8 +149,7 @@ int apply(Option option, const char *value, int argc, Options *options) {
     break;
   case Option::Threads:
     if (!parseNumber(value, MaximumThreads, &number) || number < 1)
-      return fail(ExitUsage, "--threads '%s': expected 1 to %d", value,
-                  int(MaximumThreads));
+      return fail(ExitUsage, "--threads '%s': expected 1 to %d", value, int(MaximumThreads));
     options->threads = static_cast<uint32_t>(number);
     break;
   case Option::Cpus:
@@ -172,14 +164,12 @@ int apply(Option option, const char *value, int argc, Options *options) {
     break;
   case Option::Timeout:
     if (!parseNumber(value, INT64_C(1000000000), &number) || number < 1)
-      return fail(ExitUsage, "--timeout-ms '%s': expected 1 to 1000000000",
-                  value);
+      return fail(ExitUsage, "--timeout-ms '%s': expected 1 to 1000000000", value);
     options->timeoutMs = number;
     break;
   case Option::Bench:
     if (!parseNumber(value, MaximumRuns, &number) || number < 1)
-      return fail(ExitUsage, "--bench '%s': expected a number of runs, 1 to %d",
-                  value, int(MaximumRuns));
+      return fail(ExitUsage, "--bench '%s': expected a number of runs, 1 to %d", value, int(MaximumRuns));
     options->bench = static_cast<uint32_t>(number);
     break;
   case Option::Profile:
@@ -193,8 +183,7 @@ int apply(Option option, const char *value, int argc, Options *options) {
     else if (!strcmp(value, "off"))
       options->verify = STINT_VERIFY_OFF;
     else
-      return fail(ExitUsage, "--verify '%s': expected full, first-use or off",
-                  value);
+      return fail(ExitUsage, "--verify '%s': expected full, first-use or off", value);
     break;
   case Option::Json:
     options->json = true;
@@ -227,9 +216,7 @@ int parseOptions(int argc, char **argv, Options *options) {
     const char *argument = argv[i];
     if (onlyNames || argument[0] != '-' || !argument[1]) {
       if (options->plan)
-        return fail(ExitUsage,
-                    "'%s': one plan at a time, '%s' was given already",
-                    argument, options->plan);
+        return fail(ExitUsage, "'%s': one plan at a time, '%s' was given already", argument, options->plan);
       options->plan = argument;
       continue;
     }
@@ -238,8 +225,7 @@ int parseOptions(int argc, char **argv, Options *options) {
       continue;
     }
     const char *value = strchr(argument, '=');
-    size_t length =
-        value ? static_cast<size_t>(value - argument) : strlen(argument);
+    size_t length = value ? static_cast<size_t>(value - argument) : strlen(argument);
     const OptionName *found = nullptr;
     for (const OptionName &row : optionNames)
       if (strlen(row.name) == length && !memcmp(row.name, argument, length))
@@ -254,8 +240,7 @@ int parseOptions(int argc, char **argv, Options *options) {
       else if (i + 1 < argc)
         value = argv[++i];
       else
-        return fail(ExitUsage, "%s needs a value (see stint-run --help)",
-                    found->name);
+        return fail(ExitUsage, "%s needs a value (see stint-run --help)", found->name);
     }
     if (int code = apply(found->option, value, argc, options))
       return code;
@@ -274,8 +259,7 @@ int parseOptions(int argc, char **argv, Options *options) {
 
 void printHelp() { say("%s", helpText); }
 
-bool parseShape(const char *text, uint32_t limit, uint32_t *rank,
-                int64_t *dims) {
+bool parseShape(const char *text, uint32_t limit, uint32_t *rank, int64_t *dims) {
   *rank = 0;
   if (!strcmp(text, "scalar"))
     return true;

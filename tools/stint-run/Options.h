@@ -41,8 +41,7 @@ void printHelp();
 
 // "1x3x48x320" (also with commas) -> dimensions. False if it isn't that or
 // has more than `limit` dimensions. "scalar" is rank 0.
-[[nodiscard]] bool parseShape(const char *text, uint32_t limit, uint32_t *rank,
-                              int64_t *dims);
+[[nodiscard]] bool parseShape(const char *text, uint32_t limit, uint32_t *rank, int64_t *dims);
 
 } // namespace stint_run
 

@@ -36,8 +36,7 @@ int fail(int code, const char *format, ...) {
   return code;
 }
 
-int failStatus(const stint_status &status, const stint_model *model,
-               const char *what) {
+int failStatus(const stint_status &status, const stint_model *model, const char *what) {
   char text[1024];
   stint_status_format(&status, model, text, sizeof text);
   const char *advice = "";
@@ -55,8 +54,7 @@ int failStatus(const stint_status &status, const stint_model *model,
     break;
   case STINT_STATUS_IO:
     if (status.a > 0 && status.a < 4096)
-      return fail(code, "%s: %s (%s)", what, text,
-                  strerror(static_cast<int>(status.a)));
+      return fail(code, "%s: %s (%s)", what, text, strerror(static_cast<int>(status.a)));
     break;
   case STINT_STATUS_OUT_OF_MEMORY:
     advice = " (declare smaller shapes, fewer threads, or free memory)";
@@ -82,8 +80,7 @@ void say(const char *format, ...) {
 
 int flush() {
   if (fflush(stdout) || ferror(stdout))
-    return fail(ExitFailed, "can't write to standard output: %s",
-                strerror(errno));
+    return fail(ExitFailed, "can't write to standard output: %s", strerror(errno));
   return ExitDone;
 }
 

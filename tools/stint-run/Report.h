@@ -21,13 +21,11 @@ enum Exit {
 };
 
 // Prints one line to stderr, headed by the program's name; returns `code`.
-[[nodiscard]] int fail(int code, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+[[nodiscard]] int fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // Reports a status of the library, with `what` was being done. `model` may be
 // null. The exit code follows from the status.
-[[nodiscard]] int failStatus(const stint_status &status,
-                             const stint_model *model, const char *what);
+[[nodiscard]] int failStatus(const stint_status &status, const stint_model *model, const char *what);
 
 // Prints to stdout.
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));

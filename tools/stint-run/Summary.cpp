@@ -19,8 +19,7 @@ float halfToFloat(uint16_t half) {
   if (exponent == 0)
     value = static_cast<float>(mantissa) * 5.9604644775390625e-8f; // 2^-24
   else {
-    uint32_t bits = exponent == 31 ? 0x7f800000u | mantissa << 13
-                                   : (exponent + 112) << 23 | mantissa << 13;
+    uint32_t bits = exponent == 31 ? 0x7f800000u | mantissa << 13 : (exponent + 112) << 23 | mantissa << 13;
     memcpy(&value, &bits, 4);
   }
   return half & 0x8000 ? -value : value;
@@ -28,8 +27,7 @@ float halfToFloat(uint16_t half) {
 
 template <typename T> T at(const void *data, uint64_t index) {
   T value;
-  memcpy(&value, static_cast<const uint8_t *>(data) + index * sizeof(T),
-         sizeof(T));
+  memcpy(&value, static_cast<const uint8_t *>(data) + index * sizeof(T), sizeof(T));
   return value;
 }
 
@@ -88,8 +86,7 @@ void printElement(const stint_tensor &tensor, uint64_t index) {
   if (tensor.type == STINT_I64)
     say(" %lld", static_cast<long long>(at<int64_t>(tensor.data, index)));
   else if (tensor.type == STINT_U64)
-    say(" %llu",
-        static_cast<unsigned long long>(at<uint64_t>(tensor.data, index)));
+    say(" %llu", static_cast<unsigned long long>(at<uint64_t>(tensor.data, index)));
   else if (element(tensor, index, &value))
     say(" %.6g", value);
 }
@@ -120,8 +117,7 @@ void summarise(const char *name, const stint_tensor &tensor) {
     }
   }
   if (notNumbers)
-    say("  not a number: %llu of %llu\n",
-        static_cast<unsigned long long>(notNumbers),
+    say("  not a number: %llu of %llu\n", static_cast<unsigned long long>(notNumbers),
         static_cast<unsigned long long>(count));
   if (largest == count || tensor.rank == 0)
     return;

@@ -4,8 +4,7 @@
 
 namespace stint_run {
 
-bool tensorBytes(int32_t type, uint32_t rank, const int64_t *dims,
-                 uint64_t *bytes) {
+bool tensorBytes(int32_t type, uint32_t rank, const int64_t *dims, uint64_t *bytes) {
   uint64_t bits = stint_type_bits(type);
   if (!bits || rank > STINT_MAX_RANK)
     return false;
@@ -16,21 +15,18 @@ bool tensorBytes(int32_t type, uint32_t rank, const int64_t *dims,
       return false;
     if (dims[i] == 0)
       empty = true;
-    else if (__builtin_mul_overflow(count, static_cast<uint64_t>(dims[i]),
-                                    &count))
+    else if (__builtin_mul_overflow(count, static_cast<uint64_t>(dims[i]), &count))
       return false;
   }
   uint64_t total;
-  if (__builtin_mul_overflow(empty ? 0 : count, bits, &total) ||
-      __builtin_add_overflow(total, uint64_t(7), &total))
+  if (__builtin_mul_overflow(empty ? 0 : count, bits, &total) || __builtin_add_overflow(total, uint64_t(7), &total))
     return false;
   *bytes = total / 8;
   return true;
 }
 
 bool isTensorFile(const char *path) {
-  return endsWith(path, ".npy") || endsWith(path, ".pb") ||
-         endsWith(path, ".raw");
+  return endsWith(path, ".npy") || endsWith(path, ".pb") || endsWith(path, ".raw");
 }
 
 namespace {
@@ -38,13 +34,10 @@ namespace {
 int readRaw(InputFile *file, Tensor *tensor) {
   uint64_t bytes;
   if (!tensorBytes(tensor->type, tensor->rank, tensor->dims, &bytes))
-    return fail(ExitFailed, "'%s': a tensor of this type and shape has no size",
-                file->path());
+    return fail(ExitFailed, "'%s': a tensor of this type and shape has no size", file->path());
   if (file->size() != bytes)
-    return fail(ExitMalformed,
-                "'%s' holds %llu bytes, its shape and type (%s) make %llu",
-                file->path(), static_cast<unsigned long long>(file->size()),
-                stint_type_name(tensor->type),
+    return fail(ExitMalformed, "'%s' holds %llu bytes, its shape and type (%s) make %llu", file->path(),
+                static_cast<unsigned long long>(file->size()), stint_type_name(tensor->type),
                 static_cast<unsigned long long>(bytes));
   if (!tensor->data.allocate(bytes))
     return fail(ExitFailed, "'%s': out of memory", file->path());
@@ -55,8 +48,7 @@ int readRaw(InputFile *file, Tensor *tensor) {
 
 int readTensor(const char *path, Tensor *tensor) {
   if (!isTensorFile(path))
-    return fail(ExitUsage,
-                "'%s': tensors are read from .npy, .pb or .raw files", path);
+    return fail(ExitUsage, "'%s': tensors are read from .npy, .pb or .raw files", path);
   InputFile file;
   if (int code = file.open(path))
     return code;
@@ -67,8 +59,7 @@ int readTensor(const char *path, Tensor *tensor) {
   return readRaw(&file, tensor);
 }
 
-int writeTensor(const char *path, const char *name,
-                const stint_tensor &tensor) {
+int writeTensor(const char *path, const char *name, const stint_tensor &tensor) {
   if (endsWith(path, ".npy"))
     return writeNpy(path, tensor);
   if (endsWith(path, ".pb"))

@@ -24,8 +24,7 @@ struct Tensor {
 
 // Bytes of a tensor; sub-byte elements are packed. False on overflow, on a
 // negative dimension, or for a type without a fixed size.
-[[nodiscard]] bool tensorBytes(int32_t type, uint32_t rank, const int64_t *dims,
-                               uint64_t *bytes);
+[[nodiscard]] bool tensorBytes(int32_t type, uint32_t rank, const int64_t *dims, uint64_t *bytes);
 
 // True if the name of the file ends in a way that is known.
 bool isTensorFile(const char *path);
@@ -35,15 +34,13 @@ bool isTensorFile(const char *path);
 [[nodiscard]] int readTensor(const char *path, Tensor *tensor);
 
 // Writes by the file's ending; `name` goes into a .pb.
-[[nodiscard]] int writeTensor(const char *path, const char *name,
-                              const stint_tensor &tensor);
+[[nodiscard]] int writeTensor(const char *path, const char *name, const stint_tensor &tensor);
 
 // The formats, one file each.
 [[nodiscard]] int readNpy(InputFile *file, Tensor *tensor);
 [[nodiscard]] int writeNpy(const char *path, const stint_tensor &tensor);
 [[nodiscard]] int readTensorProto(InputFile *file, Tensor *tensor);
-[[nodiscard]] int writeTensorProto(const char *path, const char *name,
-                                   const stint_tensor &tensor);
+[[nodiscard]] int writeTensorProto(const char *path, const char *name, const stint_tensor &tensor);
 
 } // namespace stint_run
 

@@ -108,9 +108,7 @@ TypedField typedField(int32_t type) {
 
 // Calls store(value) for each element of one occurrence of a repeated field,
 // packed or not.
-template <typename Store>
-bool elements(Wire *wire, uint32_t wireType, uint32_t elementType,
-              Store &&store) {
+template <typename Store> bool elements(Wire *wire, uint32_t wireType, uint32_t elementType, Store &&store) {
   uint64_t value;
   auto one = [&](Wire *from) {
     bool good = elementType == 0   ? from->varint(&value)
@@ -234,19 +232,16 @@ int readTensorProto(InputFile *file, Tensor *tensor) {
   tensor->type = 0;
   bool good = readOutline(wire, tensor, &outline);
   if (outline.tooDeep)
-    return fail(ExitFailed, "'%s': more than %d dimensions", file->path(),
-                int(STINT_MAX_RANK));
+    return fail(ExitFailed, "'%s': more than %d dimensions", file->path(), int(STINT_MAX_RANK));
   if (!good)
-    return fail(ExitMalformed, "'%s' is no TensorProto: not protobuf",
-                file->path());
+    return fail(ExitMalformed, "'%s' is no TensorProto: not protobuf", file->path());
   if (outline.external || outline.segment)
     return fail(ExitFailed,
                 "'%s' keeps its elements in another file; save the tensor with "
                 "its data inside",
                 file->path());
   if (tensor->type == STINT_STRING)
-    return fail(ExitUnsupported, "'%s': tensors of strings can't be given",
-                file->path());
+    return fail(ExitUnsupported, "'%s': tensors of strings can't be given", file->path());
   uint64_t bytes;
   if (!tensorBytes(tensor->type, tensor->rank, tensor->dims, &bytes))
     return fail(ExitMalformed,
@@ -260,21 +255,17 @@ int readTensorProto(InputFile *file, Tensor *tensor) {
     return fail(ExitMalformed,
                 "'%s': its shape and type (%s) ask for %llu bytes, it holds "
                 "others",
-                file->path(), stint_type_name(tensor->type),
-                static_cast<unsigned long long>(bytes));
+                file->path(), stint_type_name(tensor->type), static_cast<unsigned long long>(bytes));
   if (!tensor->data.allocate(bytes))
     return fail(ExitFailed, "'%s': out of memory", file->path());
   if (outline.haveRaw)
     memcpy(tensor->data.data(), outline.raw, bytes);
   else if (!readTyped(wire, tensor))
-    return fail(ExitMalformed,
-                "'%s': the number of elements isn't what its shape asks for",
-                file->path());
+    return fail(ExitMalformed, "'%s': the number of elements isn't what its shape asks for", file->path());
   return ExitDone;
 }
 
-int writeTensorProto(const char *path, const char *name,
-                     const stint_tensor &tensor) {
+int writeTensorProto(const char *path, const char *name, const stint_tensor &tensor) {
   uint8_t head[STINT_MAX_RANK * 11 + 32];
   size_t size = 0;
   for (uint32_t i = 0; i < tensor.rank; ++i) {
@@ -290,10 +281,7 @@ int writeTensorProto(const char *path, const char *name,
   size_t rawSize = 0;
   rawHead[rawSize++] = 9 << 3 | 2;
   rawSize += putVarint(rawHead + rawSize, tensor.bytes);
-  Piece pieces[] = {{head, size},
-                    {name, nameSize},
-                    {rawHead, rawSize},
-                    {tensor.data, tensor.bytes}};
+  Piece pieces[] = {{head, size}, {name, nameSize}, {rawHead, rawSize}, {tensor.data, tensor.bytes}};
   return writeFile(path, pieces, 4);
 }
 

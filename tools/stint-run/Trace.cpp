@@ -78,30 +78,24 @@ struct Text {
 void addNodes(const Job &job, uint32_t dispatch, Text *text) {
   char names[1024] = "", quoted[2100];
   size_t used = 0;
-  uint32_t count =
-      stint_model_dispatch_node_count(job.model, job.entry, dispatch);
+  uint32_t count = stint_model_dispatch_node_count(job.model, job.entry, dispatch);
   for (uint32_t i = 0; i < count && used < sizeof names; ++i) {
-    const char *name =
-        stint_model_dispatch_node(job.model, job.entry, dispatch, i);
-    int length = snprintf(names + used, sizeof names - used, "%s%s",
-                          i ? ", " : "", name ? name : "?");
+    const char *name = stint_model_dispatch_node(job.model, job.entry, dispatch, i);
+    int length = snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", name ? name : "?");
     used += length > 0 ? static_cast<size_t>(length) : 0;
   }
   text->add("%s", jsonString(names, quoted, sizeof quoted));
 }
 
-void addEvent(const Job &job, const stint_profile_event &event, int64_t start,
-              Text *text) {
+void addEvent(const Job &job, const stint_profile_event &event, int64_t start, Text *text) {
   char kernel[512];
   double duration = static_cast<double>(event.end_ns - event.begin_ns);
-  text->add(
-      "{\"name\": %s, \"cat\": \"dispatch\", \"ph\": \"X\", \"pid\": 1, "
-      "\"tid\": %u, \"ts\": %.3f, \"dur\": %.3f, \"args\": "
-      "{\"dispatch\": %u, \"workgroups\": %llu, ",
-      jsonString(event.kernel ? event.kernel : "?", kernel, sizeof kernel),
-      event.thread, static_cast<double>(event.begin_ns - start) / 1e3,
-      duration / 1e3, event.dispatch,
-      static_cast<unsigned long long>(event.workgroups));
+  text->add("{\"name\": %s, \"cat\": \"dispatch\", \"ph\": \"X\", \"pid\": 1, "
+            "\"tid\": %u, \"ts\": %.3f, \"dur\": %.3f, \"args\": "
+            "{\"dispatch\": %u, \"workgroups\": %llu, ",
+            jsonString(event.kernel ? event.kernel : "?", kernel, sizeof kernel), event.thread,
+            static_cast<double>(event.begin_ns - start) / 1e3, duration / 1e3, event.dispatch,
+            static_cast<unsigned long long>(event.workgroups));
   if (event.flops >= 0)
     text->add("\"flops\": %lld, ", static_cast<long long>(event.flops));
   text->add("\"nodes\": ");
@@ -116,8 +110,7 @@ int runWithTrace(Job *job) {
   if (int code = runOnce(job))
     return code;
   Events events;
-  stint_status status =
-      stint_session_set_profile(job->session, record, &events);
+  stint_status status = stint_session_set_profile(job->session, record, &events);
   if (status.code)
     return failStatus(status, job->model, "--profile");
   int64_t start = stint_clock_ns();
@@ -135,8 +128,7 @@ int runWithTrace(Job *job) {
   }
   text.add("]}\n");
   if (events.full || text.failed)
-    return fail(ExitFailed, "--profile '%s': out of memory",
-                job->options->trace);
+    return fail(ExitFailed, "--profile '%s': out of memory", job->options->trace);
   Piece piece = {text.data, text.size};
   return writeFile(job->options->trace, &piece, 1);
 }

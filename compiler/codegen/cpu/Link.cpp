@@ -114,11 +114,27 @@ Expected<LinkedCode> codegen::linkVariant(ArrayRef<ArrayRef<char>> objects, Arra
   if (Error error = writeFile(path("script"), kScript))
     return std::move(error);
   // -u in a response file: command lines of thousands of kernels stay short.
-  std::vector<std::string> words = {"ld.lld", "-shared", "-Bsymbolic", "-z", "text", "-z", "norelro", "-z", "nognustack",
-                                    "--no-undefined", "--gc-sections", "--icf=all", "--hash-style=gnu", "--build-id=none",
-                                    "--threads=1", "-m",
-                                    variant.machine == target::Machine::x86_64 ? "elf_x86_64" : "aarch64linux", "-T",
-                                    path("script"), "-o", path("linked")};
+  std::vector<std::string> words = {"ld.lld",
+                                    "-shared",
+                                    "-Bsymbolic",
+                                    "-z",
+                                    "text",
+                                    "-z",
+                                    "norelro",
+                                    "-z",
+                                    "nognustack",
+                                    "--no-undefined",
+                                    "--gc-sections",
+                                    "--icf=all",
+                                    "--hash-style=gnu",
+                                    "--build-id=none",
+                                    "--threads=1",
+                                    "-m",
+                                    variant.machine == target::Machine::x86_64 ? "elf_x86_64" : "aarch64linux",
+                                    "-T",
+                                    path("script"),
+                                    "-o",
+                                    path("linked")};
   for (const std::string &kernel : kernels) {
     words.push_back("-u");
     words.push_back(kernel);

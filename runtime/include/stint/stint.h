@@ -93,9 +93,7 @@ typedef struct stint_status {
 // Writes one line of text (no newline), always zero-terminated if size > 0,
 // cut to fit. `model` may be NULL; with it objects are called by their names.
 // Returns the length the whole text has.
-STINT_API size_t stint_status_format(const stint_status *status,
-                                     const stint_model *model, char *buffer,
-                                     size_t size);
+STINT_API size_t stint_status_format(const stint_status *status, const stint_model *model, char *buffer, size_t size);
 
 // Version of the library, as in "0.1.0". Static.
 STINT_API const char *stint_version(void);
@@ -155,8 +153,7 @@ enum stint_verify {
 // `function` has the type stint_kernel of kernel_abi.h.
 typedef struct stint_static_kernel {
   uint8_t hash[32];
-  int32_t (*function)(const struct stint_dispatch *,
-                      const struct stint_workgroup *);
+  int32_t (*function)(const struct stint_dispatch *, const struct stint_workgroup *);
 } stint_static_kernel;
 
 typedef struct stint_model_options {
@@ -179,20 +176,15 @@ typedef struct stint_model_options {
 // The file is mapped for its weights and stays mapped; plan, code and
 // constants are copied and checked first. Don't overwrite a file in use in
 // place: write a new one and rename it.
-STINT_API stint_status stint_model_open_file(const char *path,
-                                             const stint_model_options *options,
-                                             stint_model **model);
+STINT_API stint_status stint_model_open_file(const char *path, const stint_model_options *options, stint_model **model);
 // A plan inside an open file: `length` bytes at `offset` (a multiple of 64);
 // length 0: up to the end of the file. The descriptor stays the caller's and
 // may be closed afterwards.
-STINT_API stint_status stint_model_open_fd(int fd, uint64_t offset,
-                                           uint64_t length,
-                                           const stint_model_options *options,
+STINT_API stint_status stint_model_open_fd(int fd, uint64_t offset, uint64_t length, const stint_model_options *options,
                                            stint_model **model);
 // A plan in memory, aligned to 64 bytes, which must outlive the model.
-STINT_API stint_status stint_model_open_memory(
-    const void *data, size_t size, const stint_model_options *options,
-    stint_model **model);
+STINT_API stint_status stint_model_open_memory(const void *data, size_t size, const stint_model_options *options,
+                                               stint_model **model);
 
 // Reference counting; any thread. Sessions hold a reference of their own.
 // Releasing NULL does nothing.
@@ -209,8 +201,7 @@ STINT_API const char *stint_model_producer(const stint_model *model);
 STINT_API const uint8_t *stint_model_root_hash(const stint_model *model);
 
 STINT_API uint32_t stint_model_entry_count(const stint_model *model);
-STINT_API const char *stint_model_entry_name(const stint_model *model,
-                                             uint32_t entry);
+STINT_API const char *stint_model_entry_name(const stint_model *model, uint32_t entry);
 
 // A symbolic dimension; bounds are inclusive.
 typedef struct stint_symbol_info {
@@ -219,9 +210,7 @@ typedef struct stint_symbol_info {
   int64_t lower, upper;
 } stint_symbol_info;
 STINT_API uint32_t stint_model_symbol_count(const stint_model *model);
-STINT_API stint_status stint_model_symbol(const stint_model *model,
-                                          uint32_t symbol,
-                                          stint_symbol_info *info);
+STINT_API stint_status stint_model_symbol(const stint_model *model, uint32_t symbol, stint_symbol_info *info);
 
 // An input or output of an entry.
 typedef struct stint_port_info {
@@ -230,15 +219,11 @@ typedef struct stint_port_info {
   int32_t type; // enum stint_type
   uint32_t rank;
 } stint_port_info;
-STINT_API uint32_t stint_model_input_count(const stint_model *model,
-                                           uint32_t entry);
-STINT_API uint32_t stint_model_output_count(const stint_model *model,
-                                            uint32_t entry);
-STINT_API stint_status stint_model_input(const stint_model *model,
-                                         uint32_t entry, uint32_t input,
+STINT_API uint32_t stint_model_input_count(const stint_model *model, uint32_t entry);
+STINT_API uint32_t stint_model_output_count(const stint_model *model, uint32_t entry);
+STINT_API stint_status stint_model_input(const stint_model *model, uint32_t entry, uint32_t input,
                                          stint_port_info *info);
-STINT_API stint_status stint_model_output(const stint_model *model,
-                                          uint32_t entry, uint32_t output,
+STINT_API stint_status stint_model_output(const stint_model *model, uint32_t entry, uint32_t output,
                                           stint_port_info *info);
 
 // One dimension of a port. lower == upper: fixed. A dimension that is a
@@ -252,13 +237,9 @@ typedef struct stint_dim_info {
   int32_t symbol;
   int64_t lower, upper;
 } stint_dim_info;
-STINT_API stint_status stint_model_input_dim(const stint_model *model,
-                                             uint32_t entry, uint32_t input,
-                                             uint32_t axis,
+STINT_API stint_status stint_model_input_dim(const stint_model *model, uint32_t entry, uint32_t input, uint32_t axis,
                                              stint_dim_info *info);
-STINT_API stint_status stint_model_output_dim(const stint_model *model,
-                                              uint32_t entry, uint32_t output,
-                                              uint32_t axis,
+STINT_API stint_status stint_model_output_dim(const stint_model *model, uint32_t entry, uint32_t output, uint32_t axis,
                                               stint_dim_info *info);
 
 // A set of machine code in the plan.
@@ -272,22 +253,13 @@ typedef struct stint_variant_info {
   uint64_t scratch_bytes; // per thread
 } stint_variant_info;
 STINT_API uint32_t stint_model_variant_count(const stint_model *model);
-STINT_API stint_status stint_model_variant(const stint_model *model,
-                                           uint32_t variant,
-                                           stint_variant_info *info);
+STINT_API stint_status stint_model_variant(const stint_model *model, uint32_t variant, stint_variant_info *info);
 
 // A dispatch of an entry: its kernel's name, and the ONNX nodes it computes.
-STINT_API uint32_t stint_model_dispatch_count(const stint_model *model,
-                                              uint32_t entry);
-STINT_API const char *stint_model_dispatch_kernel(const stint_model *model,
-                                                  uint32_t entry,
-                                                  uint32_t dispatch);
-STINT_API uint32_t stint_model_dispatch_node_count(const stint_model *model,
-                                                   uint32_t entry,
-                                                   uint32_t dispatch);
-STINT_API const char *stint_model_dispatch_node(const stint_model *model,
-                                                uint32_t entry,
-                                                uint32_t dispatch,
+STINT_API uint32_t stint_model_dispatch_count(const stint_model *model, uint32_t entry);
+STINT_API const char *stint_model_dispatch_kernel(const stint_model *model, uint32_t entry, uint32_t dispatch);
+STINT_API uint32_t stint_model_dispatch_node_count(const stint_model *model, uint32_t entry, uint32_t dispatch);
+STINT_API const char *stint_model_dispatch_node(const stint_model *model, uint32_t entry, uint32_t dispatch,
                                                 uint32_t node);
 
 // ---------------------------------------------------------------------------
@@ -295,8 +267,7 @@ STINT_API const char *stint_model_dispatch_node(const stint_model *model,
 
 // Calls task(argument, i) once for each i in [0, count), on any threads, and
 // returns when all calls have returned.
-typedef void (*stint_parallel_for)(void *user, uint32_t count,
-                                   void (*task)(void *argument, uint32_t i),
+typedef void (*stint_parallel_for)(void *user, uint32_t count, void (*task)(void *argument, uint32_t i),
                                    void *argument);
 
 typedef struct stint_executor_options {
@@ -319,8 +290,7 @@ typedef struct stint_executor_options {
 // An executor may be shared by sessions on different threads: a dispatch that
 // finds it busy runs on its own thread alone. Results never depend on the
 // number of threads.
-STINT_API stint_status stint_executor_create(
-    const stint_executor_options *options, stint_executor **executor);
+STINT_API stint_status stint_executor_create(const stint_executor_options *options, stint_executor **executor);
 STINT_API uint32_t stint_executor_threads(const stint_executor *executor);
 // Binds the calling thread to the first CPU of the list, if there is one.
 STINT_API stint_status stint_executor_pin_caller(stint_executor *executor);
@@ -371,21 +341,17 @@ typedef struct stint_memory_info {
   uint32_t profile;     // memory layout taken
   uint32_t threads;
 } stint_memory_info;
-STINT_API stint_status stint_model_memory(const stint_model *model,
-                                          const stint_session_options *options,
+STINT_API stint_status stint_model_memory(const stint_model *model, const stint_session_options *options,
                                           stint_memory_info *info);
 
 // Bytes a session needs in memory of the caller's, aligned to 64 bytes.
-STINT_API stint_status stint_session_size(const stint_model *model,
-                                          const stint_session_options *options,
+STINT_API stint_status stint_session_size(const stint_model *model, const stint_session_options *options,
                                           size_t *bytes);
-STINT_API stint_status
-stint_session_create(stint_model *model, const stint_session_options *options,
-                     stint_session **session);
+STINT_API stint_status stint_session_create(stint_model *model, const stint_session_options *options,
+                                            stint_session **session);
 // In the caller's memory, which must outlive the session.
-STINT_API stint_status stint_session_create_in(
-    stint_model *model, const stint_session_options *options, void *memory,
-    size_t bytes, stint_session **session);
+STINT_API stint_status stint_session_create_in(stint_model *model, const stint_session_options *options, void *memory,
+                                               size_t bytes, stint_session **session);
 // Destroying NULL does nothing. Memory of the caller's isn't freed.
 STINT_API void stint_session_destroy(stint_session *session);
 
@@ -403,23 +369,16 @@ typedef struct stint_tensor {
 // `data` is aligned to its element and holds `bytes`, the size of a tensor of
 // that shape exactly; it must stay valid, and unchanged while a run lasts.
 // Inputs and outputs must not overlap.
-STINT_API stint_status stint_session_bind_input(stint_session *session,
-                                                uint32_t input,
-                                                const void *data,
-                                                uint64_t bytes, uint32_t rank,
-                                                const int64_t *dims);
+STINT_API stint_status stint_session_bind_input(stint_session *session, uint32_t input, const void *data,
+                                                uint64_t bytes, uint32_t rank, const int64_t *dims);
 // Shape of an input that isn't bound; then write its elements to the `data`
 // of stint_session_input. Takes a binding away. Inputs without any symbol
 // have their shape from the start.
-STINT_API stint_status stint_session_set_input_shape(stint_session *session,
-                                                     uint32_t input,
-                                                     uint32_t rank,
+STINT_API stint_status stint_session_set_input_shape(stint_session *session, uint32_t input, uint32_t rank,
                                                      const int64_t *dims);
 // Writes output `output` to the caller's memory (`bytes`: what there is) in
 // later runs. data NULL takes the binding away.
-STINT_API stint_status stint_session_bind_output(stint_session *session,
-                                                 uint32_t output, void *data,
-                                                 uint64_t bytes);
+STINT_API stint_status stint_session_bind_output(stint_session *session, uint32_t output, void *data, uint64_t bytes);
 
 // Works out all shapes from those of the inputs without running anything, so
 // that stint_session_output tells shapes and sizes. run does it by itself.
@@ -438,20 +397,15 @@ typedef struct stint_run_options {
 // Runs the entry once. After any failure the contents of outputs are
 // undefined and the session can be used again. Bit-identical for any number
 // of threads.
-STINT_API stint_status stint_session_run(stint_session *session,
-                                         const stint_run_options *options);
+STINT_API stint_status stint_session_run(stint_session *session, const stint_run_options *options);
 
 // The tensor of an input: bound, or the session's memory to be filled. Its
 // shape is unknown (STINT_STATUS_SHAPE_MISMATCH) until it is given.
-STINT_API stint_status stint_session_input(stint_session *session,
-                                           uint32_t input,
-                                           stint_tensor *tensor);
+STINT_API stint_status stint_session_input(stint_session *session, uint32_t input, stint_tensor *tensor);
 // The tensor of an output, shape included, after prepare or run; valid until
 // the next call on the session. Shapes that depend on data are right only
 // after run.
-STINT_API stint_status stint_session_output(stint_session *session,
-                                            uint32_t output,
-                                            stint_tensor *tensor);
+STINT_API stint_status stint_session_output(stint_session *session, uint32_t output, stint_tensor *tensor);
 
 // What one thread did for one dispatch. Times on the clock of stint_clock_ns.
 typedef struct stint_profile_event {
@@ -465,12 +419,9 @@ typedef struct stint_profile_event {
 } stint_profile_event;
 // Called on the thread that calls run, after each dispatch, once per thread
 // that took part.
-typedef void (*stint_profile_hook)(void *user,
-                                   const stint_profile_event *event);
+typedef void (*stint_profile_hook)(void *user, const stint_profile_event *event);
 // hook NULL: no profiling (the default).
-STINT_API stint_status stint_session_set_profile(stint_session *session,
-                                                 stint_profile_hook hook,
-                                                 void *user);
+STINT_API stint_status stint_session_set_profile(stint_session *session, stint_profile_hook hook, void *user);
 
 #ifdef __cplusplus
 }

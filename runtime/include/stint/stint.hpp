@@ -20,8 +20,7 @@ template <typename T, void (*Release)(T *)> class Handle {
 public:
   Handle() = default;
   explicit Handle(T *object) : object(object) {}
-  Handle(Handle &&other) noexcept
-      : object(std::exchange(other.object, nullptr)) {}
+  Handle(Handle &&other) noexcept : object(std::exchange(other.object, nullptr)) {}
   Handle &operator=(Handle &&other) noexcept {
     std::swap(object, other.object);
     return *this;

@@ -49,4 +49,13 @@ module attributes {graph.symbols = [#graph.symbol<"n", 1, 4>, #graph.symbol<"t",
     %m = graph.matmul %x, %t : (!graph.tensor<[s1, 8] x f32>, !graph.tensor<[8, s1] x f32>) -> !graph.tensor<[s1, s1] x f32>
     return %m : !graph.tensor<[s1, s1] x f32>
   }
+  // A small constant is packed when the plan is written, as a weight is.
+  // CHECK-LABEL: @constant
+  // CHECK-NEXT: %[[C:.*]] = graph.constant {{.*}} : <[1, 2] x f32, #graph.layout<[1, 0], tile = 1 : 16>>
+  // CHECK-NEXT: graph.matmul %arg0, %[[C]]
+  func.func @constant(%x: !graph.tensor<[s1, 1] x f32>) -> !graph.tensor<[s1, 2] x f32> {
+    %c = graph.constant dense<[[1.0, 2.0]]> : tensor<1x2xf32> : !graph.tensor<[1, 2] x f32>
+    %m = graph.matmul %x, %c : (!graph.tensor<[s1, 1] x f32>, !graph.tensor<[1, 2] x f32>) -> !graph.tensor<[s1, 2] x f32>
+    return %m : !graph.tensor<[s1, 2] x f32>
+  }
 }
