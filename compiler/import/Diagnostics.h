@@ -22,11 +22,11 @@ enum class Problem {
 
 /// One operator of the model that cannot be compiled.
 struct UnsupportedNode {
-  std::string domain;       // "" is ONNX's own
-  std::string opType;       // "Resize"
-  int64_t version = 0;      // the opset version the model imports
-  std::string name;         // the node's name, or that of its first output
-  std::string types;        // "f32[1, 3, s0], i64[4]"; empty if not known
+  std::string domain;  // "" is ONNX's own
+  std::string opType;  // "Resize"
+  int64_t version = 0; // the opset version the model imports
+  std::string name;    // the node's name, or that of its first output
+  std::string types;   // "f32[1, 3, s0], i64[4]"; empty if not known
   std::string why;
 };
 

@@ -60,7 +60,8 @@ OperatorUse &Importer::use(const Node &node, int64_t opset) {
 
 void Importer::reportUnsupported(const Node &node, int64_t opset, std::string types, std::string why) {
   ++use(node, opset).unsupported;
-  diagnostics.report(UnsupportedNode{node.domain, node.opType, opset, node.label().str(), std::move(types), std::move(why)});
+  diagnostics.report(
+      UnsupportedNode{node.domain, node.opType, opset, node.label().str(), std::move(types), std::move(why)});
 }
 
 // Values.
@@ -201,28 +202,31 @@ bool Importer::declareSymbols() {
       } else if (dim.bounds->lower < 0 || dim.bounds->upper < dim.bounds->lower ||
                  dim.bounds->upper > (int64_t(1) << 40)) {
         diagnostics.report(Problem::Usage, "--dim " + name + "=" + Twine(dim.bounds->lower) + ".." +
-                                               Twine(dim.bounds->upper) + ": bounds must be ordered, not negative, and "
-                                                                          "of a size that a tensor can have");
+                                               Twine(dim.bounds->upper) +
+                                               ": bounds must be ordered, not negative, and "
+                                               "of a size that a tensor can have");
       } else if (dim.bounds->lower == dim.bounds->upper) {
         dimByName[name] = builder.getAffineConstantExpr(dim.bounds->lower);
       } else {
         dimByName[name] = builder.getAffineSymbolExpr(symbolAttrs.size());
-        symbolAttrs.push_back(graph::SymbolAttr::get(&context, builder.getStringAttr(name), dim.bounds->lower,
-                                                     dim.bounds->upper));
+        symbolAttrs.push_back(
+            graph::SymbolAttr::get(&context, builder.getStringAttr(name), dim.bounds->lower, dim.bounds->upper));
       }
       result.dynamicDims.push_back(dim);
     }
   }
   if (!missing.empty())
     diagnostics.report(Problem::Usage, "the model has dimensions without a fixed size; give each a size (--dim NAME=N) "
-                                       "or bounds:" + missing);
+                                       "or bounds:" +
+                                           missing);
   for (const auto &entry : options.dims)
     if (!used.count(entry.getKey())) {
       std::string names;
       for (const DynamicDim &dim : result.dynamicDims)
         names += (names.empty() ? "" : ", ") + dim.name;
-      diagnostics.report(Problem::Usage, "--dim " + entry.getKey() + ": the model has no dynamic dimension of that name" +
-                                             (names.empty() ? Twine("; all its sizes are fixed") : "; it has " + names));
+      diagnostics.report(Problem::Usage,
+                         "--dim " + entry.getKey() + ": the model has no dynamic dimension of that name" +
+                             (names.empty() ? Twine("; all its sizes are fixed") : "; it has " + names));
     }
   if (symbolAttrs.size() > 64)
     diagnostics.report(Problem::Failed, "the model has " + Twine(symbolAttrs.size()) +
@@ -343,7 +347,8 @@ bool Importer::importConstant(const Node &node, Operand &operand) {
   tensor.name = node.outputs.empty() ? node.name : node.outputs[0];
   Type elementType = tensor.strings ? Type() : elementTypeOf(tensor.type, &context);
   if (!elementType || tensor.dims.size() > GraphTensorType::kMaxRank) {
-    reportUnsupported(node, model.opsets[node.domain], "", "its value is of " + nameOf(tensor.type) + " or has more than 8 dimensions");
+    reportUnsupported(node, model.opsets[node.domain], "",
+                      "its value is of " + nameOf(tensor.type) + " or has more than 8 dimensions");
     return false;
   }
   operand.tensor = &tensor;
@@ -506,7 +511,8 @@ void Importer::importNode(const Node &node, Scope &scope, const Opsets &opsets, 
   }
   if (poisoned) {
     for (auto [i, operand] : llvm::enumerate(arguments))
-      if (operand && !operand->type && scope.find(node.inputs[i]) == operand && isInitializer(model.graph, node.inputs[i])) {
+      if (operand && !operand->type && scope.find(node.inputs[i]) == operand &&
+          isInitializer(model.graph, node.inputs[i])) {
         (void)n.unsupported("constant '" + node.inputs[i] + "' is of a type or rank that is not supported");
         break;
       }

@@ -47,14 +47,14 @@ private:
   bool declareSymbols();
   bool declareInitializers(const Graph &graph, Scope &scope);
   bool addInputs(Scope &scope, mlir::func::FuncOp *function);
-  void importNodes(llvm::ArrayRef<Node> nodes, llvm::ArrayRef<std::string> outputs, Scope &scope,
-                   const Opsets &opsets, int depth);
+  void importNodes(llvm::ArrayRef<Node> nodes, llvm::ArrayRef<std::string> outputs, Scope &scope, const Opsets &opsets,
+                   int depth);
   void importNode(const Node &node, Scope &scope, const Opsets &opsets, int depth);
   bool importConstant(const Node &node, Operand &operand);
   mlir::LogicalResult importFunctionCall(const Node &node, const Function &function, Scope &scope,
                                          llvm::ArrayRef<Operand *> operands, int depth);
-  mlir::LogicalResult importIf(const Node &node, Scope &scope, const Opsets &opsets,
-                               llvm::ArrayRef<Operand *> operands, int depth);
+  mlir::LogicalResult importIf(const Node &node, Scope &scope, const Opsets &opsets, llvm::ArrayRef<Operand *> operands,
+                               int depth);
   const Function *findFunction(const Node &node) const;
   bool verifyNewOps(NodeContext &n, mlir::Operation *before);
   Operand *newOperand(llvm::StringRef name);

@@ -62,20 +62,34 @@ Type stint::import::elementTypeOf(DataType type, MLIRContext *context) {
     return IntegerType::get(context, width, isUnsigned ? IntegerType::Unsigned : IntegerType::Signless);
   };
   switch (type) {
-  case DataType::Float: return Float32Type::get(context);
-  case DataType::Double: return Float64Type::get(context);
-  case DataType::Float16: return Float16Type::get(context);
-  case DataType::BFloat16: return BFloat16Type::get(context);
-  case DataType::Int8: return integer(8);
-  case DataType::Int16: return integer(16);
-  case DataType::Int32: return integer(32);
-  case DataType::Int64: return integer(64);
-  case DataType::UInt8: return integer(8, true);
-  case DataType::UInt16: return integer(16, true);
-  case DataType::UInt32: return integer(32, true);
-  case DataType::UInt64: return integer(64, true);
-  case DataType::Bool: return integer(1);
-  default: return {};
+  case DataType::Float:
+    return Float32Type::get(context);
+  case DataType::Double:
+    return Float64Type::get(context);
+  case DataType::Float16:
+    return Float16Type::get(context);
+  case DataType::BFloat16:
+    return BFloat16Type::get(context);
+  case DataType::Int8:
+    return integer(8);
+  case DataType::Int16:
+    return integer(16);
+  case DataType::Int32:
+    return integer(32);
+  case DataType::Int64:
+    return integer(64);
+  case DataType::UInt8:
+    return integer(8, true);
+  case DataType::UInt16:
+    return integer(16, true);
+  case DataType::UInt32:
+    return integer(32, true);
+  case DataType::UInt64:
+    return integer(64, true);
+  case DataType::Bool:
+    return integer(1);
+  default:
+    return {};
   }
 }
 
@@ -135,7 +149,8 @@ DenseElementsAttr stint::import::denseOf(const Known &known, Type elementType) {
     } else {
       unsigned width = elementType.getIntOrFloatBitWidth();
       APInt value(64, static_cast<uint64_t>(*scalar.integer()));
-      values.push_back(IntegerAttr::get(elementType, width == 1 ? APInt(1, *scalar.integer() != 0) : value.trunc(width)));
+      values.push_back(
+          IntegerAttr::get(elementType, width == 1 ? APInt(1, *scalar.integer() != 0) : value.trunc(width)));
     }
   }
   return DenseElementsAttr::get(shaped, values);

@@ -11,17 +11,18 @@ uint64_t InlineData::add(llvm::ArrayRef<uint8_t> bytes) {
 }
 
 std::string stint::import::nameOf(DataType type) {
-  static const char *const names[] = {"undefined", "float32", "uint8", "int8", "uint16", "int16", "int32",
-    "int64", "string", "bool", "float16", "float64", "uint32", "uint64", "complex64", "complex128", "bfloat16",
-    "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4", "int4", "float4e2m1", "float8e8m0",
-    "uint2", "int2"};
+  static const char *const names[] = {
+      "undefined", "float32",    "uint8",      "int8",         "uint16",         "int16",      "int32",
+      "int64",     "string",     "bool",       "float16",      "float64",        "uint32",     "uint64",
+      "complex64", "complex128", "bfloat16",   "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
+      "uint4",     "int4",       "float4e2m1", "float8e8m0",   "uint2",          "int2"};
   auto index = static_cast<uint32_t>(type);
   return index < std::size(names) ? names[index] : "element type " + std::to_string(static_cast<int32_t>(type));
 }
 
 unsigned stint::import::bitsOf(DataType type) {
-  static const unsigned bits[] = {0, 32, 8, 8, 16, 16, 32, 64, 0, 8, 16, 64, 32, 64, 64, 128, 16,
-                                  8, 8, 8, 8, 4, 4, 4, 8, 2, 2};
+  static const unsigned bits[] = {0,  32,  8,  8, 16, 16, 32, 64, 0, 8, 16, 64, 32, 64,
+                                  64, 128, 16, 8, 8,  8,  8,  4,  4, 4, 8,  2,  2};
   auto index = static_cast<uint32_t>(type);
   return index < std::size(bits) ? bits[index] : 0;
 }

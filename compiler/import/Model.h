@@ -32,10 +32,33 @@ private:
 
 /// TensorProto.DataType, up to the newest.
 enum class DataType : int32_t {
-  Undefined = 0, Float = 1, UInt8 = 2, Int8 = 3, UInt16 = 4, Int16 = 5, Int32 = 6, Int64 = 7,
-  String = 8, Bool = 9, Float16 = 10, Double = 11, UInt32 = 12, UInt64 = 13, Complex64 = 14,
-  Complex128 = 15, BFloat16 = 16, Float8E4M3FN = 17, Float8E4M3FNUZ = 18, Float8E5M2 = 19,
-  Float8E5M2FNUZ = 20, UInt4 = 21, Int4 = 22, Float4E2M1 = 23, Float8E8M0 = 24, UInt2 = 25, Int2 = 26,
+  Undefined = 0,
+  Float = 1,
+  UInt8 = 2,
+  Int8 = 3,
+  UInt16 = 4,
+  Int16 = 5,
+  Int32 = 6,
+  Int64 = 7,
+  String = 8,
+  Bool = 9,
+  Float16 = 10,
+  Double = 11,
+  UInt32 = 12,
+  UInt64 = 13,
+  Complex64 = 14,
+  Complex128 = 15,
+  BFloat16 = 16,
+  Float8E4M3FN = 17,
+  Float8E4M3FNUZ = 18,
+  Float8E5M2 = 19,
+  Float8E5M2FNUZ = 20,
+  UInt4 = 21,
+  Int4 = 22,
+  Float4E2M1 = 23,
+  Float8E8M0 = 24,
+  UInt2 = 25,
+  Int2 = 26,
 };
 /// "float16", as ONNX's documentation writes it; "type 99" if unknown.
 std::string nameOf(DataType type);
@@ -48,10 +71,10 @@ struct Tensor {
   std::string name;
   DataType type = DataType::Undefined;
   std::vector<int64_t> dims;
-  int file = kInline;     // index into Model::files, or kInline
+  int file = kInline;            // index into Model::files, or kInline
   uint64_t offset = 0, size = 0; // bytes
-  bool strings = false;   // string elements: contents not kept
-  uint64_t elements() const; // product of dims; checked by the reader
+  bool strings = false;          // string elements: contents not kept
+  uint64_t elements() const;     // product of dims; checked by the reader
 };
 
 /// The type of a graph input, output or intermediate value.
@@ -72,8 +95,23 @@ struct Graph;
 
 struct NodeAttribute {
   // AttributeProto.AttributeType, where stated.
-  enum class Kind { Undefined, Float, Int, String, Tensor, Graph, Floats, Ints, Strings, Tensors, Graphs,
-                    SparseTensor, SparseTensors, TypeProto, TypeProtos };
+  enum class Kind {
+    Undefined,
+    Float,
+    Int,
+    String,
+    Tensor,
+    Graph,
+    Floats,
+    Ints,
+    Strings,
+    Tensors,
+    Graphs,
+    SparseTensor,
+    SparseTensors,
+    TypeProto,
+    TypeProtos
+  };
   std::string name, reference; // ref_attr_name: inside functions only
   Kind kind = Kind::Undefined;
   float f = 0;
@@ -87,7 +125,7 @@ struct NodeAttribute {
 };
 
 struct Node {
-  std::string name, opType, domain; // domain "ai.onnx" is read as ""
+  std::string name, opType, domain;         // domain "ai.onnx" is read as ""
   std::vector<std::string> inputs, outputs; // "" is an omitted one
   std::vector<NodeAttribute> attributes;
   const NodeAttribute *find(llvm::StringRef attribute) const;

@@ -10,8 +10,8 @@ using namespace stint::import;
 using graph::GraphTensorType;
 
 NodeContext::NodeContext(Importer &importer, const Node &node, int64_t opset, SmallVector<Operand *> operands)
-    : node(node), opset(opset), b(importer.builder), symbols(importer.symbols),
-      loc(importer.locationOf(node)), importer(importer), operands(std::move(operands)), results(node.outputs.size()) {}
+    : node(node), opset(opset), b(importer.builder), symbols(importer.symbols), loc(importer.locationOf(node)),
+      importer(importer), operands(std::move(operands)), results(node.outputs.size()) {}
 
 Value NodeContext::in(size_t i) { return importer.materialise(*operands[i], loc); }
 const Known *NodeContext::known(size_t i) const { return has(i) ? importer.known(*operands[i]) : nullptr; }
@@ -44,7 +44,8 @@ FailureOr<std::optional<SmallVector<int64_t>>> NodeContext::getIntsOrInput(Strin
   const Known *k = known(input);
   auto values = k ? k->integers() : std::nullopt;
   if (!values)
-    return unsupported("'" + name + "' (input " + Twine(input) + ") is computed while the model runs; it must be constant");
+    return unsupported("'" + name + "' (input " + Twine(input) +
+                       ") is computed while the model runs; it must be constant");
   return values;
 }
 
@@ -182,7 +183,8 @@ Value NodeContext::transpose(Value x, ArrayRef<int64_t> permutation) {
       shape.push_back(typeOf(x).getDim(d));
     SmallVector<Attribute> steps(weight.getSteps().begin(), weight.getSteps().end());
     steps.push_back(graph::StepAttr::get(context(), "transpose", permutation));
-    return make<graph::WeightOp>(typeOf(x).withShape(shape), weight.getName(), weight.getExtent(), b.getArrayAttr(steps));
+    return make<graph::WeightOp>(typeOf(x).withShape(shape), weight.getName(), weight.getExtent(),
+                                 b.getArrayAttr(steps));
   }
   return make<graph::TransposeOp>(x, permutation);
 }
@@ -194,8 +196,7 @@ Value NodeContext::broadcast(Value x, ArrayRef<AffineExpr> shape) {
 
 Value NodeContext::slice(Value x, ArrayRef<AffineExpr> starts, ArrayRef<AffineExpr> sizes, ArrayRef<int64_t> steps) {
   SmallVector<int64_t> ones(starts.size(), 1);
-  return make<graph::SliceOp>(typeOf(x).withShape(sizes), x,
-                              AffineMapAttr::get(graph::symbolMap(starts, context())),
+  return make<graph::SliceOp>(typeOf(x).withShape(sizes), x, AffineMapAttr::get(graph::symbolMap(starts, context())),
                               b.getDenseI64ArrayAttr(steps.empty() ? ArrayRef<int64_t>(ones) : steps));
 }
 

@@ -72,7 +72,9 @@ public:
 
   // Builders. Operands must broadcast: see `unify`.
   mlir::AffineExpr dim(int64_t value) { return b.getAffineConstantExpr(value); }
-  static graph::GraphTensorType typeOf(mlir::Value value) { return llvm::cast<graph::GraphTensorType>(value.getType()); }
+  static graph::GraphTensorType typeOf(mlir::Value value) {
+    return llvm::cast<graph::GraphTensorType>(value.getType());
+  }
   template <typename Op, typename... Args> mlir::Value make(Args &&...args) {
     return b.create<Op>(loc, std::forward<Args>(args)...)->getResult(0);
   }
@@ -88,7 +90,9 @@ public:
   mlir::Value div(mlir::Value x, mlir::Value y) { return make<graph::DivOp>(x, y); }
   mlir::Value max(mlir::Value x, mlir::Value y) { return make<graph::MaxOp>(x, y); }
   mlir::Value min(mlir::Value x, mlir::Value y) { return make<graph::MinOp>(x, y); }
-  mlir::Value compare(graph::ComparePredicate p, mlir::Value x, mlir::Value y) { return make<graph::CompareOp>(p, x, y); }
+  mlir::Value compare(graph::ComparePredicate p, mlir::Value x, mlir::Value y) {
+    return make<graph::CompareOp>(p, x, y);
+  }
   mlir::Value select(mlir::Value c, mlir::Value x, mlir::Value y) { return make<graph::SelectOp>(c, x, y); }
   mlir::Value cast(mlir::Value x, mlir::Type elementType);
   mlir::Value reduce(graph::ReduceKind kind, mlir::Value x, llvm::ArrayRef<int64_t> axes);

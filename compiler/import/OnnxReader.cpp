@@ -40,9 +40,7 @@ private:
   void decodeFunction(WireReader r, Function &function);
   void decodeOpset(WireReader r, std::map<std::string, int64_t> &opsets);
   void external(Tensor &tensor, const llvm::StringMap<std::string> &entries);
-  void problem(Problem kind, const Twine &message) {
-    diagnostics.report(kind, "'" + path + "': " + message);
-  }
+  void problem(Problem kind, const Twine &message) { diagnostics.report(kind, "'" + path + "': " + message); }
 
   Model &model;
   StringRef path;
@@ -153,8 +151,8 @@ void Decoder::external(Tensor &tensor, const llvm::StringMap<std::string> &entri
 void Decoder::decodeTensor(WireReader r, Tensor &tensor) {
   llvm::StringMap<std::string> externalEntries;
   bool isExternal = false, segmented = false, hasData = false;
-  std::vector<int64_t> decoded;    // int32_data, int64_data, uint64_data
-  std::vector<uint8_t> collected;  // float_data or double_data in pieces
+  std::vector<int64_t> decoded;   // int32_data, int64_data, uint64_data
+  std::vector<uint8_t> collected; // float_data or double_data in pieces
   int pieces = 0;
   auto extent = [&](WireReader &r) {
     tensor.file = 0;

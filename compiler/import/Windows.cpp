@@ -38,8 +38,8 @@ FailureOr<Window> stint::import::readWindow(NodeContext &n, ArrayRef<int64_t> ke
       } else if (n.symbols.simplify(d % w.strides[i]) == 0) {
         total = std::max<int64_t>(reach - w.strides[i], 0);
       } else {
-        return n.unsupported("auto_pad " + autoPad + " with stride " + Twine(w.strides[i]) + " on dimension " + n.print(d) +
-                             ", whose size decides the pads; fix it with --dim");
+        return n.unsupported("auto_pad " + autoPad + " with stride " + Twine(w.strides[i]) + " on dimension " +
+                             n.print(d) + ", whose size decides the pads; fix it with --dim");
       }
       w.padLow[i] = autoPad == "SAME_UPPER" ? total / 2 : total - total / 2;
       w.padHigh[i] = total - w.padLow[i];

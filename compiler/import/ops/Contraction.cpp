@@ -154,8 +154,8 @@ static LogicalResult conv(NodeContext &n) {
   for (int64_t size : kernel)
     shape.push_back(n.dim(size));
   Value weight = n.reshape(n.in(1), shape);
-  Value result = n.make<graph::ConvOp>(n.in(0), weight, window->strides, window->dilations, window->padLow,
-                                       window->padHigh);
+  Value result =
+      n.make<graph::ConvOp>(n.in(0), weight, window->strides, window->dilations, window->padLow, window->padHigh);
   if (failed(addBias(n, result, 2)))
     return failure();
   n.out(0, result);

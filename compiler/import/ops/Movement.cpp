@@ -189,7 +189,8 @@ static LogicalResult expand(NodeContext &n) {
     if (d != 1)
       return n.symbols.equal(want, d) == false && n.symbols.equal(want, n.dim(1)) == false
                  ? n.malformed("dimension " + n.print(d) + " cannot become " + n.print(want))
-                 : n.unsupported("whether dimension " + n.print(d) + " becomes " + n.print(want) + " depends on the input");
+                 : n.unsupported("whether dimension " + n.print(d) + " becomes " + n.print(want) +
+                                 " depends on the input");
     if (n.symbols.range(want).lower < 0)
       return n.unsupported("size " + n.print(want) + " may be negative");
     d = want;

@@ -34,7 +34,9 @@ static LogicalResult scaleAndShift(NodeContext &n, Value &x, Value scale, Value 
     SmallVector<Value> both = {x, n.cast(v, n.typeOf(x).getElementType())};
     if (failed(n.unify(both)))
       return failure();
-    x = v == scale && scale != bias ? n.mul(both[0], both[1]) : v == scale ? n.mul(both[0], both[1]) : n.add(both[0], both[1]);
+    x = v == scale && scale != bias ? n.mul(both[0], both[1])
+        : v == scale                ? n.mul(both[0], both[1])
+                                    : n.add(both[0], both[1]);
   }
   return success();
 }
@@ -197,7 +199,8 @@ static LogicalResult groupNormalization(NodeContext &n) {
   Value x = n.reshape(statisticsType(n, n.in(0)), split);
   auto [centred, variance] = centre(n, x, llvm::to_vector(llvm::seq<int64_t>(2, rank + 1)));
   Value result = n.cast(rsqrtDivide(n, centred, variance, n.getFloat("epsilon", 1e-5f)), n.element(0));
-  auto scale = perChannel(n, 1, n.opset < 21 ? rank + 1 : rank), bias = perChannel(n, 2, n.opset < 21 ? rank + 1 : rank);
+  auto scale = perChannel(n, 1, n.opset < 21 ? rank + 1 : rank),
+       bias = perChannel(n, 2, n.opset < 21 ? rank + 1 : rank);
   if (failed(scale) || failed(bias))
     return failure();
   if (n.opset >= 21) // one value a channel; before, one a group

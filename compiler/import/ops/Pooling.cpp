@@ -9,7 +9,7 @@ using graph::ReduceKind;
 
 namespace {
 struct Pool {
-  Window window;           // spatial; padHigh widened for ceil_mode
+  Window window;                // spatial; padHigh widened for ceil_mode
   SmallVector<int64_t> padHigh; // as the attributes say
 };
 } // namespace
@@ -120,7 +120,8 @@ static LogicalResult averagePool(NodeContext &n) {
 /// (Σ |x|^p)^(1/p) around a sum.
 template <typename Sum> static LogicalResult norm(NodeContext &n, Sum sum) {
   Value x = n.in(0);
-  double p = n.attribute("p") && n.attribute("p")->kind == NodeAttribute::Kind::Float ? n.getFloat("p", 2) : n.getInt("p", 2);
+  double p =
+      n.attribute("p") && n.attribute("p")->kind == NodeAttribute::Kind::Float ? n.getFloat("p", 2) : n.getInt("p", 2);
   if (p == 1) {
     n.out(0, sum(n.make<graph::AbsOp>(x)));
   } else if (p == 2) {

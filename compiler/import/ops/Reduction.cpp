@@ -162,8 +162,8 @@ static LogicalResult cumSum(NodeContext &n) {
   (reverse ? low : high)[*axis] = -static_cast<int64_t>(exclusive);
   auto type = n.type(0).withShape(graph::WindowReduceOp::inferShape(n.type(0), window, ones, ones, low, high));
   auto array = [&](ArrayRef<int64_t> v) { return n.b.getDenseI64ArrayAttr(v); };
-  n.out(0, n.make<graph::WindowReduceOp>(type, Type(), ReduceKind::sum, n.in(0), array(window), array(ones), array(ones),
-                                         array(low), array(high), DenseI64ArrayAttr()));
+  n.out(0, n.make<graph::WindowReduceOp>(type, Type(), ReduceKind::sum, n.in(0), array(window), array(ones),
+                                         array(ones), array(low), array(high), DenseI64ArrayAttr()));
   return success();
 }
 

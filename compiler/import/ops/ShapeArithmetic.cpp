@@ -56,8 +56,12 @@ std::optional<Scalar> Folder::binary(StringRef op, const Scalar &a, const Scalar
         .Case("Sub", rounded(*x - *y))
         .Case("Mul", rounded(*x * *y))
         .Case("Div", rounded(*x / *y))
-        .Case("Min", std::isnan(*x) ? a : std::isnan(*y) || *y < *x ? b : a)
-        .Case("Max", std::isnan(*x) ? a : std::isnan(*y) || *y > *x ? b : a)
+        .Case("Min", std::isnan(*x)              ? a
+                     : std::isnan(*y) || *y < *x ? b
+                                                 : a)
+        .Case("Max", std::isnan(*x)              ? a
+                     : std::isnan(*y) || *y > *x ? b
+                                                 : a)
         .Case("Equal", number(*x == *y))
         .Case("Less", number(*x < *y))
         .Case("Greater", number(*x > *y))
@@ -78,15 +82,16 @@ std::optional<Scalar> Folder::binary(StringRef op, const Scalar &a, const Scalar
   }
   if (op == "Div") { // truncates
     if (a.integer() && b.integer())
-      return *b.integer() == 0 || (*b.integer() == -1) ? std::nullopt
-                                                         : std::optional<Scalar>(Scalar::of(*a.integer() / *b.integer(), n.context()));
+      return *b.integer() == 0 || (*b.integer() == -1)
+                 ? std::nullopt
+                 : std::optional<Scalar>(Scalar::of(*a.integer() / *b.integer(), n.context()));
     if (auto exact = graph::divideExactly(p, q); exact && (rq.lower > 0 || rq.upper < 0))
       return Scalar(n.simplify(*exact));
     return rp.lower >= 0 && rq.lower > 0 ? std::optional<Scalar>(n.simplify(p.floorDiv(q))) : std::nullopt;
   }
   if (op == "Mod")
     return rq.lower > 0 && (n.getInt("fmod", 0) == 0 || rp.lower >= 0) ? std::optional<Scalar>(n.simplify(p % q))
-                                                                      : std::nullopt;
+                                                                       : std::nullopt;
   if (op == "Min" || op == "Max") {
     auto le = n.symbols.lessEqual(p, q);
     if (!le && n.symbols.lessEqual(q, p) == true)
@@ -483,8 +488,11 @@ bool Folder::reduce() {
     return false;
   if (n.has(1) || n.getInt("noop_with_empty_axes", 0))
     return false;
-  StringRef op = llvm::StringSwitch<StringRef>(n.node.opType).Case("ReduceProd", "Mul").Case("ReduceSum", "Add")
-                     .Case("ReduceMax", "Max").Default("Min");
+  StringRef op = llvm::StringSwitch<StringRef>(n.node.opType)
+                     .Case("ReduceProd", "Mul")
+                     .Case("ReduceSum", "Add")
+                     .Case("ReduceMax", "Max")
+                     .Default("Min");
   std::optional<Scalar> value = k->elements[0];
   for (const Scalar &next : ArrayRef<Scalar>(k->elements).drop_front())
     if (value)
@@ -518,6 +526,4 @@ bool Folder::run() {
   return method && n.node.outputs.size() == 1 && (this->*method)();
 }
 
-bool stint::import::foldShapeArithmetic(NodeContext &n) {
-  return n.node.domain.empty() && n.has(0) && Folder(n).run();
-}
+bool stint::import::foldShapeArithmetic(NodeContext &n) { return n.node.domain.empty() && n.has(0) && Folder(n).run(); }

@@ -100,7 +100,8 @@ static LogicalResult slice(NodeContext &n) {
     AffineExpr span = n.simplify(forward ? *end - *start : *start - *end);
     auto positive = maximum(n, span, zero);
     if (!positive)
-      return n.unsupported("whether start lies before end depends on the input: " + n.print(*start) + ", " + n.print(*end));
+      return n.unsupported("whether start lies before end depends on the input: " + n.print(*start) + ", " +
+                           n.print(*end));
     from[*axis] = *start;
     stride[*axis] = step;
     sizes[*axis] = n.simplify(positive->ceilDiv(std::abs(step)));
@@ -235,8 +236,7 @@ static LogicalResult pad(NodeContext &n) {
     }
   }
   if (grow)
-    x = n.make<graph::PadOp>(n.type(0).withShape(shape), x, value, mode,
-                             graph::symbolMap(low, n.context()));
+    x = n.make<graph::PadOp>(n.type(0).withShape(shape), x, value, mode, graph::symbolMap(low, n.context()));
   n.out(0, x);
   return success();
 }
@@ -326,7 +326,8 @@ static LogicalResult trilu(NodeContext &n) {
 static LogicalResult eyeLike(NodeContext &n) {
   if (n.rank(0) != 2)
     return n.malformed("the input must be a matrix");
-  Type type = n.attribute("dtype") ? elementTypeOf(static_cast<DataType>(n.getInt("dtype", 0)), n.context()) : n.element(0);
+  Type type =
+      n.attribute("dtype") ? elementTypeOf(static_cast<DataType>(n.getInt("dtype", 0)), n.context()) : n.element(0);
   if (!type)
     return n.unsupported("its dtype");
   Value d = diagonal(n, n.type(0).getDim(0), n.type(0).getDim(1));
@@ -340,7 +341,8 @@ static LogicalResult oneHot(NodeContext &n) {
     return n.unsupported("'depth' depends on the input's values");
   AffineExpr depth = depthKnown->elements[0].expr;
   int64_t rank = n.rank(0) + 1;
-  if (rank > GraphTensorType::kMaxRank || n.rank(2) != 1 || n.type(2).getDim(0) != 2 || n.symbols.range(depth).lower < 0)
+  if (rank > GraphTensorType::kMaxRank || n.rank(2) != 1 || n.type(2).getDim(0) != 2 ||
+      n.symbols.range(depth).lower < 0)
     return n.malformed("values must be a pair, depth not negative, the result of at most 8 dimensions");
   auto axis = n.axis(n.getInt("axis", -1), rank);
   if (failed(axis))
@@ -387,7 +389,8 @@ static LogicalResult range(NodeContext &n) {
     count = n.simplify(positive->ceilDiv(std::abs(*step)));
   }
   auto small = dyn_cast<AffineConstantExpr>(count);
-  if (small && small.getValue() <= Known::kMaxElements && (graph::isInteger(type) ? v[2].integer().has_value() : bool(start && delta))) {
+  if (small && small.getValue() <= Known::kMaxElements &&
+      (graph::isInteger(type) ? v[2].integer().has_value() : bool(start && delta))) {
     Known known{{small.getValue()}, {}};
     for (int64_t i = 0; i < small.getValue(); ++i)
       known.elements.push_back(graph::isInteger(type)
