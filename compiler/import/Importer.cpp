@@ -198,7 +198,7 @@ bool Importer::declareSymbols() {
         used.insert(name);
       }
       if (!dim.bounds) {
-        missing += "\n  --dim " + name + "=LO..HI    (" + where + ")";
+        // listed below, with all its places
       } else if (dim.bounds->lower < 0 || dim.bounds->upper < dim.bounds->lower ||
                  dim.bounds->upper > (int64_t(1) << 40)) {
         diagnostics.report(Problem::Usage, "--dim " + name + "=" + Twine(dim.bounds->lower) + ".." +
@@ -215,6 +215,9 @@ bool Importer::declareSymbols() {
       result.dynamicDims.push_back(dim);
     }
   }
+  for (const DynamicDim &dim : result.dynamicDims)
+    if (!dim.bounds)
+      missing += "\n  --dim " + dim.name + "=LO..HI    (" + dim.where + ")";
   if (!missing.empty())
     diagnostics.report(Problem::Usage, "the model has dimensions without a fixed size; give each a size (--dim NAME=N) "
                                        "or bounds:" +
@@ -653,5 +656,8 @@ ImportedModel stint::import::importModel(Model &model, const ImportOptions &opti
 ImportedModel stint::import::importFile(StringRef path, const ImportOptions &options, MLIRContext &context,
                                         Diagnostics &diagnostics) {
   std::unique_ptr<Model> model = readModel(path, diagnostics);
+  for (const auto &entry : options.constants)
+    if (model && !addConstant(*model, entry.getKey(), entry.getValue(), diagnostics))
+      return {};
   return model ? importModel(*model, options, context, diagnostics) : ImportedModel();
 }

@@ -21,6 +21,9 @@ struct ImportOptions {
   /// Bounds for dynamic dimensions not listed (for `stint explain`); without
   /// it they are an error.
   std::optional<DimBounds> otherDims;
+  /// Inputs that always have one value: name to a TensorProto file. They
+  /// become constants (shapes and axes given as inputs, in ONNX's own tests).
+  llvm::StringMap<std::string> constants;
 };
 
 /// A dynamic dimension of the inputs.

@@ -264,6 +264,7 @@ const RuleTable &RuleTable::all() {
     addPoolings(t);
     addQuantisations(t);
     addReductions(t);
+    addResizes(t);
     return t;
   }();
   return table;

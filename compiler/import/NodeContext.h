@@ -156,6 +156,7 @@ void addNormalisations(RuleTable &table);
 void addPoolings(RuleTable &table);
 void addQuantisations(RuleTable &table);
 void addReductions(RuleTable &table);
+void addResizes(RuleTable &table);
 /// Folds the node if it computes on known values only; false if it does not.
 bool foldShapeArithmetic(NodeContext &n);
 

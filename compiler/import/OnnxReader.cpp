@@ -29,6 +29,8 @@ public:
   Decoder(Model &model, StringRef path, Diagnostics &diagnostics)
       : model(model), path(path), diagnostics(diagnostics) {}
   bool decode();
+  /// Decodes a file that holds one TensorProto; `file` is its index.
+  bool decodeTensorFile(int file, Tensor &tensor);
 
 private:
   void decodeGraph(WireReader r, Graph &graph, int depth);
@@ -47,6 +49,7 @@ private:
   Diagnostics &diagnostics;
   WireError error;
   const uint8_t *base = nullptr;
+  int fileIndex = 0;
 };
 } // namespace
 
@@ -155,7 +158,7 @@ void Decoder::decodeTensor(WireReader r, Tensor &tensor) {
   std::vector<uint8_t> collected; // float_data or double_data in pieces
   int pieces = 0;
   auto extent = [&](WireReader &r) {
-    tensor.file = 0;
+    tensor.file = fileIndex;
     tensor.offset = r.offsetOfData();
     tensor.size = r.size;
   };
@@ -453,6 +456,36 @@ bool Decoder::decode() {
   if (model.opsets.empty())
     model.opsets[""] = 1;
   return diagnostics.ok();
+}
+
+bool Decoder::decodeTensorFile(int file, Tensor &tensor) {
+  StringRef buffer = model.files[file].buffer->getBuffer();
+  base = reinterpret_cast<const uint8_t *>(buffer.data());
+  fileIndex = file;
+  decodeTensor(WireReader(base, base, base + buffer.size(), error), tensor);
+  if (error.what)
+    problem(Problem::Malformed, "this is not a TensorProto, or is damaged: " + Twine(error.what));
+  return diagnostics.ok();
+}
+
+bool stint::import::addConstant(Model &model, StringRef name, StringRef path, Diagnostics &diagnostics) {
+  bool exists = llvm::any_of(model.graph.inputs, [&](const ValueInfo &v) { return v.name == name; });
+  if (!exists) {
+    diagnostics.report(Problem::Usage, "constant '" + name + "': the model has no input of that name");
+    return false;
+  }
+  auto buffer = llvm::MemoryBuffer::getFile(path, false, /*RequiresNullTerminator=*/false);
+  if (!buffer) {
+    diagnostics.report(Problem::Failed, "cannot read '" + path + "': " + buffer.getError().message());
+    return false;
+  }
+  model.files.push_back({path.str(), std::move(*buffer)});
+  Tensor tensor;
+  if (!Decoder(model, path, diagnostics).decodeTensorFile(model.files.size() - 1, tensor))
+    return false;
+  tensor.name = name.str();
+  model.graph.initializers.push_back(std::move(tensor));
+  return true;
 }
 
 std::unique_ptr<Model> stint::import::readModel(StringRef path, Diagnostics &diagnostics) {

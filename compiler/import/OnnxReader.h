@@ -11,6 +11,10 @@ namespace stint::import {
 /// for beside it and mapped too. Null after reporting a problem.
 std::unique_ptr<Model> readModel(llvm::StringRef path, Diagnostics &diagnostics);
 
+/// Gives input `name` the value in a TensorProto file (`.pb`), as an
+/// initializer. False after reporting a problem.
+bool addConstant(Model &model, llvm::StringRef name, llvm::StringRef path, Diagnostics &diagnostics);
+
 } // namespace stint::import
 
 #endif
