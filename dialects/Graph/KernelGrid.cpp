@@ -38,26 +38,36 @@ static KernelGrid loopNestGrid(Block &body) {
   AffineExpr rows = one, inner = extents.empty() ? one : extents.pop_back_val();
   for (AffineExpr extent : extents)
     rows = rows * extent;
-  // Elements read per element written, roughly.
+  // Elements read per element written, roughly: a row's reduction is done once
+  // for all of the row.
+  constexpr int64_t kMostCost = 1 << 20;
+  int64_t innerDim = type.getRank() ? type.getOrder().back() : 0;
   int64_t cost = 1;
-  bool reduces = false;
+  bool reducesRow = false;
   for (Operation &op : body) {
+    int64_t reads = 1;
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
-      reduces = true;
-      for (int64_t axis : reduce.getAxes())
-        cost = std::min<int64_t>(cost * upperOr(symbols, tensorType(reduce.getInput()).getDim(axis), 1 << 20), 1 << 20);
+      bool row = tensorType(reduce.getInput()).getRank() == type.getRank() && !(inner == 1) &&
+                 llvm::is_contained(reduce.getAxes(), innerDim);
+      reducesRow |= row;
+      if (!row)
+        for (int64_t axis : reduce.getAxes())
+          reads = std::min(reads * upperOr(symbols, tensorType(reduce.getInput()).getDim(axis), kMostCost), kMostCost);
     } else if (auto window = dyn_cast<WindowReduceOp>(op)) {
       for (int64_t size : window.getWindow())
-        cost = std::min<int64_t>(cost * size, 1 << 20);
+        reads = std::min(reads * size, kMostCost);
     } else if (auto conv = dyn_cast<ConvOp>(op)) {
       for (AffineExpr dim : tensorType(conv.getWeight()).getShape().drop_front(2))
-        cost *= upperOr(symbols, dim, 1024);
+        reads = std::min(reads * upperOr(symbols, dim, 1024), kMostCost);
+    } else {
+      continue;
     }
+    cost = std::min(cost + reads, kMostCost);
   }
   int64_t elements = std::max<int64_t>(kElementsPerWorkgroup / cost, 1);
   int64_t innerUpper = upperOr(symbols, inner, 1 << 30);
   KernelGrid grid = {{rows, inner.ceilDiv(kInnerBlock), one}, {one, one, one}};
-  int64_t innerTile = reduces && cost <= innerUpper ? innerUpper : std::min(innerUpper, elements);
+  int64_t innerTile = reducesRow ? innerUpper : std::min(innerUpper, elements);
   grid.tile[1] = getAffineConstantExpr(std::max<int64_t>((innerTile + kInnerBlock - 1) / kInnerBlock, 1), context);
   grid.tile[0] = getAffineConstantExpr(std::max<int64_t>(elements / innerUpper, 1), context);
   return grid;
