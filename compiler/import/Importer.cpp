@@ -21,6 +21,8 @@ using namespace stint::import;
 using graph::GraphTensorType;
 
 constexpr int kMaxCallDepth = 32;
+/// Elements of one tensor: far beyond any memory, far from overflow.
+constexpr int64_t kMaxElements = int64_t(1) << 44;
 /// The newest opset of ONNX's own domain that the rules were written for.
 constexpr int64_t kNewestOpset = 26;
 
@@ -286,6 +288,11 @@ bool Importer::addInputs(Scope &scope, func::FuncOp *function) {
       shape.push_back(d.value && *d.value >= 0 ? builder.getAffineConstantExpr(*d.value)
                                                : dimByName[symbolName(input, axis)]);
     }
+    if (symbols.upper(GraphTensorType::get(shape, elementType).getNumElements()) > kMaxElements) {
+      diagnostics.report(Problem::Unsupported, "unsupported: input '" + input.name + "' may be larger than any memory; "
+                                               "lower the bounds given by --dim");
+      continue;
+    }
     types.push_back(GraphTensorType::get(shape, elementType));
     names.push_back(input.name);
   }
@@ -447,6 +454,12 @@ bool Importer::verifyNewOps(NodeContext &n, Operation *before) {
   for (; op; op = op->getNextNode())
     if (failed(mlir::verify(op, /*verifyRecursively=*/false))) {
       (void)n.unsupported("these operands do not fit it: " + text);
+      return false;
+    }
+  for (const Operand &operand : n.results)
+    if (operand.type && symbols.upper(operand.type.getNumElements()) > kMaxElements) {
+      (void)n.unsupported("a result of shape " + print(operand.type) + " is larger than any memory; lower the bounds "
+                                                                       "given by --dim");
       return false;
     }
   for (const Operand &operand : n.results)

@@ -16,6 +16,9 @@ struct Window {
 /// dimensions (2 and up) of operand 0.
 mlir::FailureOr<Window> readWindow(NodeContext &n, llvm::ArrayRef<int64_t> kernel);
 
+/// Reports if the window does not fit into dimensions `dims` (padded) once.
+mlir::LogicalResult checkWindow(NodeContext &n, const Window &w, llvm::ArrayRef<mlir::AffineExpr> dims);
+
 } // namespace stint::import
 
 #endif

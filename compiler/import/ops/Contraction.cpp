@@ -142,6 +142,8 @@ static LogicalResult conv(NodeContext &n) {
   auto window = readWindow(n, kernel);
   if (failed(window))
     return failure();
+  if (failed(checkWindow(n, *window, n.type(0).getShape().drop_front(2))))
+    return failure();
   int64_t group = n.getInt("group", 1);
   auto outputs = n.type(1).getStaticDim(0), channels = n.type(1).getStaticDim(1);
   if (!outputs || !channels)
@@ -192,7 +194,7 @@ static LogicalResult convTranspose(NodeContext &n) {
       (outputShape && static_cast<int64_t>(outputShape->size()) != spatial))
     return n.malformed("pads or output_shape has the wrong length");
   for (int64_t i = 0; i < spatial; ++i)
-    if (strides[i] < 1 || dilations[i] < 1 || strides[i] > 1 << 20 || dilations[i] > 1 << 20 || extra[i] < 0 ||
+    if (std::abs(pads[i]) > 1 << 20 || std::abs(pads[spatial + i]) > 1 << 20 || kernel[i] > 1 << 20 || strides[i] < 1 || dilations[i] < 1 || strides[i] > 1 << 20 || dilations[i] > 1 << 20 || extra[i] < 0 ||
         extra[i] >= std::max(strides[i], dilations[i]) + 1 || kernel[i] < 1)
       return n.malformed("strides, dilations or output_padding out of range");
 
@@ -209,6 +211,8 @@ static LogicalResult convTranspose(NodeContext &n) {
       auto in = n.type(0).getStaticDim(i + 2);
       if (!in)
         return n.unsupported("output_shape with a dynamic input");
+      if (std::abs((*outputShape)[i]) > int64_t(1) << 40)
+        return n.malformed("output_shape out of range");
       total = (*in - 1) * strides[i] + dilations[i] * (kernel[i] - 1) + 1 + extra[i] - (*outputShape)[i];
     } else { // output = input · stride
       total = dilations[i] * (kernel[i] - 1) + 1 + extra[i] - strides[i];
@@ -259,6 +263,9 @@ static LogicalResult convTranspose(NodeContext &n) {
     convLow[i] = reach - low[i];
     convHigh[i] = reach - high[i] + extra[i] - (strides[i] - 1);
   }
+  Window window{kernel, ones, dilations, convLow, convHigh};
+  if (failed(checkWindow(n, window, n.typeOf(x).getShape().drop_front(2))))
+    return failure();
   Value result = n.make<graph::ConvOp>(x, weight, ones, dilations, convLow, convHigh);
   if (failed(addBias(n, result, 2)))
     return failure();

@@ -24,6 +24,8 @@ static FailureOr<Pool> readPool(NodeContext &n) {
   if (failed(window))
     return failure();
   Pool pool{*window, window->padHigh};
+  if (failed(checkWindow(n, *window, n.type(0).getShape().drop_front(2))))
+    return failure();
   if (!n.getInt("ceil_mode", 0))
     return pool;
   for (int64_t i = 0; i < spatial; ++i) {
