@@ -1,0 +1,50 @@
+// From a module of the plan dialect and machine code to a .stint file.
+#ifndef STINT_COMPILER_SERIALISE_PLANBUILDER_H
+#define STINT_COMPILER_SERIALISE_PLANBUILDER_H
+
+#include "compiler/target/Target.h"
+#include "compiler/weights/WeightWriter.h"
+#include "dialects/Plan/PlanDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+#include <vector>
+
+namespace stint::serialise {
+
+/// One variant's linked code.
+struct VariantCode {
+  target::Variant variant;
+  std::vector<char> bytes;
+  std::vector<uint64_t> entries; // one per kernel, in the order of `kernelsOf`
+  uint64_t scratch = 0;          // bytes per thread
+};
+
+/// What goes into a file.
+struct PlanInput {
+  mlir::ModuleOp module; // the plan dialect, memory planned
+  std::string model;     // its name, for people
+  /// Contents of the files that extents name, in the order of `graph.files`.
+  std::vector<llvm::ArrayRef<uint8_t>> files;
+  std::vector<VariantCode> variants;
+};
+
+/// What the file came to, in bytes. `constants` and `weights` are what is in
+/// the file; `sharedWeights` is what equal weights saved.
+struct PlanSizes {
+  uint64_t file = 0, plan = 0, weights = 0, constants = 0, sharedWeights = 0;
+};
+
+/// The kernels of a plan in the order of Plan.kernels.
+llvm::SmallVector<mlir::func::FuncOp> kernelsOf(mlir::ModuleOp module);
+/// SHA-256 of a kernel's IR without locations: equal kernels, equal hashes.
+weights::Hash hashKernel(mlir::func::FuncOp kernel);
+
+/// Writes the file. Equal input gives equal bytes. Memory use does not grow
+/// with the weights. Errors are those of the output file, or broken recipes.
+llvm::Expected<PlanSizes> writePlan(const PlanInput &input, llvm::StringRef path);
+
+} // namespace stint::serialise
+
+#endif
