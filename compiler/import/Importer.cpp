@@ -289,8 +289,9 @@ bool Importer::addInputs(Scope &scope, func::FuncOp *function) {
                                                : dimByName[symbolName(input, axis)]);
     }
     if (symbols.upper(GraphTensorType::get(shape, elementType).getNumElements()) > kMaxElements) {
-      diagnostics.report(Problem::Unsupported, "unsupported: input '" + input.name + "' may be larger than any memory; "
-                                               "lower the bounds given by --dim");
+      diagnostics.report(Problem::Unsupported, "unsupported: input '" + input.name +
+                                                   "' may be larger than any memory; "
+                                                   "lower the bounds given by --dim");
       continue;
     }
     types.push_back(GraphTensorType::get(shape, elementType));
@@ -458,8 +459,9 @@ bool Importer::verifyNewOps(NodeContext &n, Operation *before) {
     }
   for (const Operand &operand : n.results)
     if (operand.type && symbols.upper(operand.type.getNumElements()) > kMaxElements) {
-      (void)n.unsupported("a result of shape " + print(operand.type) + " is larger than any memory; lower the bounds "
-                                                                       "given by --dim");
+      (void)n.unsupported("a result of shape " + print(operand.type) +
+                          " is larger than any memory; lower the bounds "
+                          "given by --dim");
       return false;
     }
   for (const Operand &operand : n.results)

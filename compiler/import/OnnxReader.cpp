@@ -221,7 +221,8 @@ void Decoder::decodeTensor(WireReader r, Tensor &tensor) {
   std::string where = "tensor '" + tensor.name + "': ";
   uint64_t elements = 1;
   for (int64_t dim : tensor.dims)
-    if (dim < 0 || dim > (int64_t(1) << 40) || llvm::MulOverflow<int64_t>(elements, dim, reinterpret_cast<int64_t &>(elements)) ||
+    if (dim < 0 || dim > (int64_t(1) << 40) ||
+        llvm::MulOverflow<int64_t>(elements, dim, reinterpret_cast<int64_t &>(elements)) ||
         elements > (uint64_t(1) << 56))
       return problem(Problem::Malformed, where + "its shape is not one of a tensor");
   if (tensor.type == DataType::String || tensor.strings) {

@@ -21,16 +21,12 @@ struct Carrier {
   int64_t integer = 0; // bits of the unsigned value where kind is Unsigned
 };
 
-template <typename T>
-T read(const uint8_t *bytes) {
+template <typename T> T read(const uint8_t *bytes) {
   T value;
   std::memcpy(&value, bytes, sizeof(T));
   return value;
 }
-template <typename T>
-void write(uint8_t *bytes, T value) {
-  std::memcpy(bytes, &value, sizeof(T));
-}
+template <typename T> void write(uint8_t *bytes, T value) { std::memcpy(bytes, &value, sizeof(T)); }
 
 double fromSmallFloat(const llvm::fltSemantics &semantics, uint16_t bits) {
   llvm::APFloat value(semantics, llvm::APInt(16, bits));
@@ -78,8 +74,7 @@ Carrier load(Type type, const uint8_t *bytes) {
   }
 }
 
-template <typename T>
-T truncate(double value) {
+template <typename T> T truncate(double value) {
   if (std::isnan(value))
     return 0;
   constexpr T low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
@@ -91,13 +86,11 @@ T truncate(double value) {
   return static_cast<T>(value);
 }
 
-template <typename T>
-void storeInteger(const Carrier &carrier, uint8_t *bytes) {
+template <typename T> void storeInteger(const Carrier &carrier, uint8_t *bytes) {
   write<T>(bytes, carrier.kind == Carrier::Real ? truncate<T>(carrier.real) : static_cast<T>(carrier.integer));
 }
 
-template <typename T>
-T toFloat(const Carrier &carrier) {
+template <typename T> T toFloat(const Carrier &carrier) {
   switch (carrier.kind) {
   case Carrier::Real:
     return static_cast<T>(carrier.real);

@@ -1,3 +1,4 @@
+// Evaluates weight recipes in tiles.
 #include "compiler/weights/Recipe.h"
 
 #include "compiler/weights/Convert.h"

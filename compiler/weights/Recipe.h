@@ -18,8 +18,8 @@ class Recipe {
 public:
   /// `source`: the bytes the extent names. Errors: sizes, shapes or types that
   /// do not agree (only a broken importer or pass makes them).
-  static llvm::Expected<Recipe> create(llvm::ArrayRef<uint8_t> source, graph::ExtentAttr extent,
-                                       mlir::ArrayAttr steps, graph::GraphTensorType type);
+  static llvm::Expected<Recipe> create(llvm::ArrayRef<uint8_t> source, graph::ExtentAttr extent, mlir::ArrayAttr steps,
+                                       graph::GraphTensorType type);
 
   /// Bytes of the result in memory, padding of a tiled layout included.
   uint64_t size() const { return count * elementSize; }
@@ -48,9 +48,9 @@ private:
   int64_t sourceIndex(llvm::ArrayRef<int64_t> index) const;
 
   llvm::ArrayRef<uint8_t> source;
-  llvm::SmallVector<View, 2> views; // from the result back to the source
+  llvm::SmallVector<View, 2> views;       // from the result back to the source
   llvm::SmallVector<mlir::Type, 2> types; // the source's, then after each cast
-  llvm::SmallVector<int64_t> shape; // of the result, logical
+  llvm::SmallVector<int64_t> shape;       // of the result, logical
   llvm::SmallVector<Loop> loops;
   int64_t sourceElementSize = 1, elementSize = 1;
   int64_t count = 1; // elements of the result in memory

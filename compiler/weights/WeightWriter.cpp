@@ -1,3 +1,4 @@
+// Writes weight entries into their section, equal ones once.
 #include "compiler/weights/WeightWriter.h"
 
 #include "runtime/schema/plan_file.h"

@@ -194,7 +194,8 @@ static LogicalResult convTranspose(NodeContext &n) {
       (outputShape && static_cast<int64_t>(outputShape->size()) != spatial))
     return n.malformed("pads or output_shape has the wrong length");
   for (int64_t i = 0; i < spatial; ++i)
-    if (std::abs(pads[i]) > 1 << 20 || std::abs(pads[spatial + i]) > 1 << 20 || kernel[i] > 1 << 20 || strides[i] < 1 || dilations[i] < 1 || strides[i] > 1 << 20 || dilations[i] > 1 << 20 || extra[i] < 0 ||
+    if (std::abs(pads[i]) > 1 << 20 || std::abs(pads[spatial + i]) > 1 << 20 || kernel[i] > 1 << 20 || strides[i] < 1 ||
+        dilations[i] < 1 || strides[i] > 1 << 20 || dilations[i] > 1 << 20 || extra[i] < 0 ||
         extra[i] >= std::max(strides[i], dilations[i]) + 1 || kernel[i] < 1)
       return n.malformed("strides, dilations or output_padding out of range");
 

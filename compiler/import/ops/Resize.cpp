@@ -17,7 +17,7 @@ namespace {
 struct Axis {
   int64_t axis;
   AffineExpr in, out;
-  double scale = 1;   // as given; 0: out / in
+  double scale = 1; // as given; 0: out / in
   double roiStart = 0, roiEnd = 1;
 };
 
@@ -109,7 +109,8 @@ LogicalResult Resizer::readSizes() {
     else if (inverse == std::floor(inverse))
       out = n.simplify(in.floorDiv(static_cast<int64_t>(inverse)));
     else
-      return n.unsupported("scale " + Twine(std::to_string(scale)) + " of dimension " + n.print(in) + "; fix it with --dim");
+      return n.unsupported("scale " + Twine(std::to_string(scale)) + " of dimension " + n.print(in) +
+                           "; fix it with --dim");
     axes.push_back({axis, in, out, scale});
   }
   return success();
@@ -167,11 +168,10 @@ Value Resizer::resizeNearest(Value x, const Axis &a, Value at) {
   std::string rounding = n.getString("nearest_mode", "round_prefer_floor");
   if (n.opset < 11 || n.node.opType == "Upsample")
     rounding = "floor";
-  Value index = rounding == "floor"  ? n.make<graph::FloorOp>(at)
-                : rounding == "ceil" ? n.make<graph::CeilOp>(at)
-                : rounding == "round_prefer_ceil"
-                    ? n.make<graph::FloorOp>(n.add(at, f(0.5)))
-                    : n.make<graph::CeilOp>(n.sub(at, f(0.5)));
+  Value index = rounding == "floor"               ? n.make<graph::FloorOp>(at)
+                : rounding == "ceil"              ? n.make<graph::CeilOp>(at)
+                : rounding == "round_prefer_ceil" ? n.make<graph::FloorOp>(n.add(at, f(0.5)))
+                                                  : n.make<graph::CeilOp>(n.sub(at, f(0.5)));
   return n.make<graph::GatherOp>(x, clampIndex(n.cast(index, i64), a), a.axis);
 }
 
@@ -259,10 +259,13 @@ LogicalResult Resizer::run() {
     auto at = coordinates(a);
     if (failed(at))
       return failure();
-    x = mode == "nearest" ? resizeNearest(x, a, *at) : mode == "cubic" ? resizeCubic(x, a, *at) : resizeLinear(x, a, *at);
+    x = mode == "nearest" ? resizeNearest(x, a, *at)
+        : mode == "cubic" ? resizeCubic(x, a, *at)
+                          : resizeLinear(x, a, *at);
     if (transform == "tf_crop_and_resize") { // outside the input: a given value
       Value last = n.dimension(n.simplify(a.in - 1), f64);
-      Value out = n.make<graph::OrOp>(n.compare(ComparePredicate::lt, *at, f(0)), n.compare(ComparePredicate::gt, *at, last));
+      Value out =
+          n.make<graph::OrOp>(n.compare(ComparePredicate::lt, *at, f(0)), n.compare(ComparePredicate::gt, *at, last));
       x = n.select(alongAxis(out, a, n.typeOf(x).getRank()), n.scalar(type, n.getFloat("extrapolation_value", 0)), x);
     }
   }

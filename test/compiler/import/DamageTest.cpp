@@ -46,18 +46,17 @@ std::string tensor(const std::string &name, unsigned type, std::vector<int> dims
 /// A convolution, pooling, shape arithmetic, a slice and a matrix product.
 std::string model() {
   std::string minusOne(8, '\xff'), zero(8, '\0');
-  std::string g = node("Conv", {"x", "w"}, "c", ints("pads", {1, 1, 1, 1}) + ints("strides", {2, 2})) +
-                  node("MaxPool", {"c"}, "m", ints("kernel_shape", {2, 2})) + node("Shape", {"m"}, "s") +
-                  node("Gather", {"s", "zero"}, "b") + node("Unsqueeze", {"b", "axis"}, "b1") +
-                  node("Concat", {"b1", "open"}, "t", bytes(5, bytes(1, "axis") + number(3, 0) + number(20, 2))) +
-                  node("Reshape", {"m", "t"}, "r") + node("Slice", {"r", "axis", "four", "one"}, "l") +
-                  node("MatMul", {"l", "v"}, "y") + bytes(2, "g") +
-                  tensor("w", 1, {2, 1, 3, 3}, std::string(72, '\1')) + tensor("zero", 7, {}, zero) +
-                  tensor("axis", 7, {1}, zero) + tensor("open", 7, {1}, minusOne) +
-                  tensor("four", 7, {1}, std::string("\4\0\0\0\0\0\0\0", 8)) +
-                  tensor("one", 7, {1}, std::string("\1\0\0\0\0\0\0\0", 8)) +
-                  tensor("v", 1, {4, 3}, std::string(48, '\2')) + value(11, "x", {1, 8, 8}, "n") +
-                  value(12, "y", {}, "");
+  std::string g =
+      node("Conv", {"x", "w"}, "c", ints("pads", {1, 1, 1, 1}) + ints("strides", {2, 2})) +
+      node("MaxPool", {"c"}, "m", ints("kernel_shape", {2, 2})) + node("Shape", {"m"}, "s") +
+      node("Gather", {"s", "zero"}, "b") + node("Unsqueeze", {"b", "axis"}, "b1") +
+      node("Concat", {"b1", "open"}, "t", bytes(5, bytes(1, "axis") + number(3, 0) + number(20, 2))) +
+      node("Reshape", {"m", "t"}, "r") + node("Slice", {"r", "axis", "four", "one"}, "l") +
+      node("MatMul", {"l", "v"}, "y") + bytes(2, "g") + tensor("w", 1, {2, 1, 3, 3}, std::string(72, '\1')) +
+      tensor("zero", 7, {}, zero) + tensor("axis", 7, {1}, zero) + tensor("open", 7, {1}, minusOne) +
+      tensor("four", 7, {1}, std::string("\4\0\0\0\0\0\0\0", 8)) +
+      tensor("one", 7, {1}, std::string("\1\0\0\0\0\0\0\0", 8)) + tensor("v", 1, {4, 3}, std::string(48, '\2')) +
+      value(11, "x", {1, 8, 8}, "n") + value(12, "y", {}, "");
   return number(1, 8) + bytes(8, number(2, 13)) + bytes(7, g);
 }
 

@@ -74,6 +74,7 @@ int main(int argc, char **argv) {
     if (count) {
       good += diagnostics.ok();
       llvm::outs() << (diagnostics.ok() ? "ok " : "no ") << path << "\n";
+      llvm::outs().flush();
       if (!diagnostics.ok())
         llvm::outs() << "   " << diagnostics.all().front().message << "\n";
       continue;
