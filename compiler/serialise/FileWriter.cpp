@@ -14,18 +14,17 @@ using namespace llvm;
 using namespace stint::serialise;
 
 Error FileWriter::failure(const char *what) const {
-  return createStringError(inconvertibleErrorCode(), "cannot " + Twine(what) + " '" + path + "': " +
-                                                         std::strerror(errno));
+  return createStringError(inconvertibleErrorCode(),
+                           "cannot " + Twine(what) + " '" + path + "': " + std::strerror(errno));
 }
 
 Expected<FileWriter> FileWriter::create(StringRef path) {
   FileWriter file(path.str(), "", -1);
   struct stat info;
   if (stat(file.path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
-    return createStringError(inconvertibleErrorCode(),
-                             "cannot write '" + path + "': it is a " +
-                                 (S_ISDIR(info.st_mode) ? "folder" : "device or the like") +
-                                 "; give the name of a file");
+    return createStringError(inconvertibleErrorCode(), "cannot write '" + path + "': it is a " +
+                                                           (S_ISDIR(info.st_mode) ? "folder" : "device or the like") +
+                                                           "; give the name of a file");
   // The process id keeps two compilers that write one file apart.
   file.temporary = file.path + ".tmp-" + std::to_string(getpid());
   sys::RemoveFileOnSignal(file.temporary);

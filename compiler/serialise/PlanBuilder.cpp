@@ -10,6 +10,7 @@
 #include "runtime/schema/kernel_abi.h"
 #include "runtime/schema/plan_file.h"
 #include "runtime/schema/version.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -110,9 +111,9 @@ struct PendingWeight {
   uint64_t size() const { return recipe ? recipe->size() : bytes.size(); }
 };
 
-class Builder {
+class PlanTables {
 public:
-  explicit Builder(const PlanInput &input) : input(input), nodes(plan.nodes), messages(plan.messages) {}
+  explicit PlanTables(const PlanInput &input) : input(input), nodes(plan.nodes), messages(plan.messages) {}
 
   llvm::Error build();
 
@@ -139,7 +140,7 @@ private:
   llvm::DenseMap<Attribute, uint32_t> weightNumbers;  // equal recipes, without evaluating them
 };
 
-llvm::Error Builder::build() {
+llvm::Error PlanTables::build() {
   plan.producer = "stint " STINT_VERSION_STRING;
   plan.model = input.model;
   graph::Symbols symbols = graph::Symbols::of(input.module);
@@ -162,7 +163,7 @@ llvm::Error Builder::build() {
         kernel->summary += (kernel->summary.empty() ? "" : " ") + op.getName().stripDialect().str();
     plan.kernels.push_back(std::move(kernel));
   }
-  for (auto entry : input.module.getOps<plan::EntryOp>())
+  for (auto entry : mlir::ModuleOp(input.module).getOps<plan::EntryOp>())
     if (llvm::Error error = buildEntry(entry))
       return error;
   for (auto [i, code] : llvm::enumerate(input.variants)) {
@@ -199,8 +200,8 @@ static llvm::Expected<std::vector<uint8_t>> constantBytes(plan::ConstantOp op) {
   else
     for (const llvm::APInt &element : value.getValues<llvm::APInt>())
       put(element);
-  auto extent = graph::ExtentAttr::get(op.getContext(), 0, 0, dense.size(), type.getElementType(),
-                                       type.getStaticShape());
+  auto extent =
+      graph::ExtentAttr::get(op.getContext(), 0, 0, dense.size(), type.getElementType(), type.getStaticShape());
   llvm::Expected<weights::Recipe> recipe =
       weights::Recipe::create(dense, extent, ArrayAttr::get(op.getContext(), {}), type);
   if (!recipe)
@@ -210,7 +211,7 @@ static llvm::Expected<std::vector<uint8_t>> constantBytes(plan::ConstantOp op) {
   return result;
 }
 
-llvm::Error Builder::addWeight(Operation *op) {
+llvm::Error PlanTables::addWeight(Operation *op) {
   auto weight = std::make_unique<plan::WeightT>();
   PendingWeight todo;
   graph::GraphTensorType type;
@@ -222,8 +223,8 @@ llvm::Error Builder::addWeight(Operation *op) {
     ArrayRef<uint8_t> file = input.files[extent.getFile()];
     if (extent.getOffset() > file.size() || extent.getSize() > file.size() - extent.getOffset())
       return problem("weight '" + source.getName() + "' leaves its file");
-    llvm::Expected<weights::Recipe> recipe = weights::Recipe::create(
-        file.slice(extent.getOffset(), extent.getSize()), extent, source.getSteps(), type);
+    llvm::Expected<weights::Recipe> recipe =
+        weights::Recipe::create(file.slice(extent.getOffset(), extent.getSize()), extent, source.getSteps(), type);
     if (!recipe)
       return problem("weight '" + source.getName() + "': " + llvm::toString(recipe.takeError()));
     todo.recipe = std::move(*recipe);
@@ -246,7 +247,7 @@ llvm::Error Builder::addWeight(Operation *op) {
   return llvm::Error::success();
 }
 
-plan::Instruction Builder::instruction(Operation *op) {
+plan::Instruction PlanTables::instruction(Operation *op) {
   using plan::Opcode;
   auto arithmetic = [&](Opcode opcode) {
     return plan::Instruction(opcode, reg(op->getResult(0)), reg(op->getOperand(0)), reg(op->getOperand(1)), 0);
@@ -264,15 +265,14 @@ plan::Instruction Builder::instruction(Operation *op) {
       .Case([&](plan::EqualOp) { return arithmetic(Opcode::equal); })
       .Case([&](plan::LessOp) { return arithmetic(Opcode::less); })
       .Case([&](plan::LoadOp load) {
-        return plan::Instruction(Opcode::load_i64, reg(load.getResult()), buffer(load.getBuffer()), 0,
-                                 load.getIndex());
+        return plan::Instruction(Opcode::load_i64, reg(load.getResult()), buffer(load.getBuffer()), 0, load.getIndex());
       })
       .Case([&](plan::CheckOp check) {
         return plan::Instruction(Opcode::check, 0, reg(check.getCondition()), 0, messages(check.getMessage()));
       })
       .Case([&](plan::CopyOp copy) {
-        return plan::Instruction(Opcode::copy, reg(copy.getSize()), buffer(copy.getTarget()),
-                                 buffer(copy.getSource()), 0);
+        return plan::Instruction(Opcode::copy, reg(copy.getSize()), buffer(copy.getTarget()), buffer(copy.getSource()),
+                                 0);
       });
 }
 
@@ -288,7 +288,7 @@ static std::unique_ptr<plan::PortT> portOf(PortOp op, uint32_t buffer, std::vect
   return port;
 }
 
-llvm::Error Builder::buildEntry(plan::EntryOp op) {
+llvm::Error PlanTables::buildEntry(plan::EntryOp op) {
   auto entry = std::make_unique<plan::EntryT>();
   entry->name = op.getSymName().str();
   registers.clear();
@@ -322,8 +322,8 @@ llvm::Error Builder::buildEntry(plan::EntryOp op) {
       if (isNew)
         if (llvm::Error error = addWeight(&inner))
           return error;
-      Value size = isa<plan::WeightOp>(inner) ? cast<plan::WeightOp>(inner).getSize()
-                                              : cast<plan::ConstantOp>(inner).getSize();
+      Value size =
+          isa<plan::WeightOp>(inner) ? cast<plan::WeightOp>(inner).getSize() : cast<plan::ConstantOp>(inner).getSize();
       entry->buffers.emplace_back(plan::BufferKind::weight, number->second, reg(size));
     } else if (auto source = dyn_cast<plan::DispatchOp>(inner)) {
       inBody = true;
@@ -371,9 +371,7 @@ constexpr uint64_t kHashBytes = 32;
 
 } // namespace
 
-static uint64_t hashBytes(uint64_t size) {
-  return llvm::divideCeil(size, STINT_WEIGHT_CHUNK) * kHashBytes;
-}
+static uint64_t hashBytes(uint64_t size) { return llvm::divideCeil(size, STINT_WEIGHT_CHUNK) * kHashBytes; }
 
 static llvm::Expected<std::vector<uint8_t>> chunkHashes(FileWriter &file, uint64_t offset, uint64_t size) {
   std::vector<uint8_t> hashes, chunk;
@@ -388,7 +386,7 @@ static llvm::Expected<std::vector<uint8_t>> chunkHashes(FileWriter &file, uint64
 }
 
 llvm::Expected<PlanSizes> serialise::writePlan(const PlanInput &input, llvm::StringRef path) {
-  Builder builder(input);
+  PlanTables builder(input);
   if (llvm::Error error = builder.build())
     return std::move(error);
   llvm::Expected<FileWriter> file = FileWriter::create(path);

@@ -9,9 +9,7 @@ using namespace stint;
 using namespace stint::serialise;
 
 Expected<std::unique_ptr<PlanContents>> serialise::readPlan(StringRef path) {
-  auto malformed = [&] {
-    return createStringError(inconvertibleErrorCode(), "'" + path + "' is not a sound plan");
-  };
+  auto malformed = [&] { return createStringError(inconvertibleErrorCode(), "'" + path + "' is not a sound plan"); };
   ErrorOr<std::unique_ptr<MemoryBuffer>> buffer =
       MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)

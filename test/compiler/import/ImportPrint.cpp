@@ -4,7 +4,8 @@
 //   import-print --count MODEL.onnx…               a line a file, and a total
 //   import-print MODEL.onnx --constant NAME=FILE.pb   an input with one value
 //
-// With --count, a model that does not import is tried again with its integer
+// `--generic` prints the generic form; `--data FILE` writes the bytes of
+// `<inline>`. With --count, a model that does not import is tried again with its integer
 // inputs after the first as constants from its test_data_set_0.
 //
 // Exit code: that of the problems. Dynamic dimensions without bounds get 1..8
@@ -12,6 +13,7 @@
 #include "compiler/import/Importer.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 
 using namespace stint::import;
@@ -44,11 +46,16 @@ static bool takeConstants(llvm::StringRef path, ImportOptions &options) {
 int main(int argc, char **argv) {
   ImportOptions options;
   std::vector<std::string> paths;
-  bool count = false;
+  bool count = false, generic = false;
+  std::string dataPath;
   for (int i = 1; i < argc; ++i) {
     std::string argument = argv[i];
     if (argument == "--count")
       count = true;
+    else if (argument == "--generic")
+      generic = true;
+    else if (argument == "--data" && i + 1 < argc)
+      dataPath = argv[++i];
     else if (argument == "--constant" && i + 1 < argc) {
       auto [name, path] = llvm::StringRef(argv[++i]).split('=');
       options.constants[name] = path.str();
@@ -80,8 +87,16 @@ int main(int argc, char **argv) {
       continue;
     }
     diagnostics.print(llvm::errs());
+    mlir::OpPrintingFlags flags;
+    if (generic)
+      flags.printGenericOpForm();
     if (imported.module)
-      imported.module->print(llvm::outs(), mlir::OpPrintingFlags().elideLargeElementsAttrs(64));
+      imported.module->print(llvm::outs(), flags);
+    if (imported.module && !dataPath.empty()) {
+      std::error_code error;
+      llvm::raw_fd_ostream data(dataPath, error);
+      data << llvm::toStringRef(imported.inlineData->bytes());
+    }
     code = std::max(code, diagnostics.exitCode());
   }
   if (count)
