@@ -1,3 +1,4 @@
+// Writes a file under a temporary name, flushes it, then renames it.
 #include "compiler/serialise/FileWriter.h"
 
 #include "llvm/ADT/Twine.h"

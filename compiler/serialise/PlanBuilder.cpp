@@ -385,7 +385,8 @@ static llvm::Expected<std::vector<uint8_t>> chunkHashes(FileWriter &file, uint64
   return hashes;
 }
 
-llvm::Expected<PlanSizes> serialise::writePlan(const PlanInput &input, llvm::StringRef path) {
+llvm::Expected<PlanSizes> serialise::writePlan(const PlanInput &input, llvm::StringRef path,
+                                               llvm::function_ref<bool(const PlanSizes &)> accept) {
   PlanTables builder(input);
   if (llvm::Error error = builder.build())
     return std::move(error);
@@ -480,9 +481,10 @@ llvm::Expected<PlanSizes> serialise::writePlan(const PlanInput &input, llvm::Str
                               std::pair(planOffset, ArrayRef<uint8_t>(bytes))})
     if (llvm::Error error = file->write(offset, part))
       return std::move(error);
-  if (llvm::Error error = file->commit(end))
-    return std::move(error);
   sizes.plan = bytes.size();
   sizes.file = end;
+  if (accept(sizes))
+    if (llvm::Error error = file->commit(end))
+      return std::move(error);
   return sizes;
 }

@@ -43,7 +43,10 @@ weights::Hash hashKernel(mlir::func::FuncOp kernel);
 
 /// Writes the file. Equal input gives equal bytes. Memory use does not grow
 /// with the weights. Errors are those of the output file, or broken recipes.
-llvm::Expected<PlanSizes> writePlan(const PlanInput &input, llvm::StringRef path);
+/// Nothing appears at `path` if `accept`, asked when all sizes are known,
+/// answers no.
+llvm::Expected<PlanSizes> writePlan(const PlanInput &input, llvm::StringRef path,
+                                    llvm::function_ref<bool(const PlanSizes &)> accept);
 
 } // namespace stint::serialise
 

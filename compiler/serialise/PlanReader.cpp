@@ -1,3 +1,4 @@
+// Reads a plan file back on the build machine, for inspection.
 #include "compiler/serialise/PlanReader.h"
 
 #include "llvm/Support/MemoryBuffer.h"

@@ -26,7 +26,7 @@ ALLOWED = {
     "compiler/target": ["dialects/", *SCHEMA, *IR],
     "compiler/codegen": ["compiler/target/", "dialects/", "lld/", *SCHEMA, *IR],
     "compiler/quantize": ["dialects/", *SCHEMA, *IR],
-    "compiler/serialise": ["compiler/weights/", "dialects/", "flatbuffers/", *SCHEMA, *IR],
+    "compiler/serialise": ["compiler/weights/", "compiler/target/", "dialects/", "flatbuffers/", *SCHEMA, *IR],
     "compiler/driver": ["compiler/", "passes/", "dialects/", *API, *SCHEMA, *IR],
     "tools/stint-opt": ["compiler/", "passes/", "dialects/", *IR],
     "tools/stint-run": API,
