@@ -57,8 +57,8 @@ struct Device {
 // "cpu", "null"; nullptr for an unknown name.
 const Device *findDevice(const char *name);
 
-extern const Device cpuDevice;
-extern const Device nullDevice;
+extern const Device cpuDevice;  // NOLINT(bugprone-dynamic-static-initializers): constant tables
+extern const Device nullDevice; // NOLINT(bugprone-dynamic-static-initializers): constant tables
 
 // Number of workgroups of a call along each axis; false if the grid or tile is
 // negative, a tile is zero, or there are too many to count.
