@@ -321,6 +321,9 @@ void Decoder::decodeAttribute(WireReader r, NodeAttribute &attribute, int depth)
     }
   }
   attribute.kind = stated == Kind::Undefined ? seen : stated;
+  // A type that promises a value which is not there.
+  if ((attribute.kind == Kind::Tensor && !attribute.tensor) || (attribute.kind == Kind::Graph && !attribute.graph))
+    attribute.kind = Kind::Undefined;
 }
 
 void Decoder::decodeNode(WireReader r, Node &node, int depth) {

@@ -149,7 +149,10 @@ FailureOr<Value> Resizer::coordinates(const Axis &a) {
     return n.sub(n.add(n.div(n.add(i, f(0.5)), scale), offset), f(0.5));
   }
   if (transform == "align_corners") {
-    Value last = n.max(n.sub(out, f(1)), f(1)); // one element: its coordinate is 0
+    // ONNX takes the size before it is rounded down where a scale is given.
+    Value exact = a.scale == 0 ? out : n.mul(scale, in);
+    Value one = n.compare(ComparePredicate::le, out, f(1)); // one element: its coordinate is 0
+    Value last = n.select(one, f(1), n.sub(exact, f(1)));
     return n.div(n.mul(i, n.sub(in, f(1))), last);
   }
   if (transform == "tf_half_pixel_for_nn")
