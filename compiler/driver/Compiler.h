@@ -1,0 +1,26 @@
+// The compiler as a function: a model and options in, a file out.
+#ifndef STINT_COMPILER_DRIVER_COMPILER_H
+#define STINT_COMPILER_DRIVER_COMPILER_H
+
+#include "compiler/driver/Options.h"
+#include "compiler/driver/Report.h"
+#include "compiler/import/Diagnostics.h"
+
+namespace stint::driver {
+
+struct Result {
+  bool ok = false;
+  RamContract ram;
+  uint64_t fileBytes = 0, sharedWeights = 0;
+  size_t kernels = 0, dispatches = 0;
+  std::vector<std::pair<std::string, uint64_t>> variants; // name, bytes of code
+  Stopwatch time;
+};
+
+/// Compiles one model. Problems go to `diagnostics`; then `ok` is false and
+/// nothing was written. Text of `--emit` without an output goes to `text`.
+Result compile(const Options &options, import::Diagnostics &diagnostics, llvm::raw_ostream &text);
+
+} // namespace stint::driver
+
+#endif

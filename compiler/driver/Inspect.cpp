@@ -1,0 +1,274 @@
+// Inspect: see the header of that name.
+#include "compiler/driver/Inspect.h"
+
+#include "compiler/driver/Report.h"
+#include "compiler/serialise/PlanReader.h"
+#include "stint/stint.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+using namespace llvm;
+using namespace stint;
+using namespace stint::driver;
+
+namespace {
+
+std::string hex(ArrayRef<uint8_t> bytes) { return toHex(bytes, /*LowerCase=*/true); }
+
+const char *machineName(plan::Machine machine) {
+  return machine == plan::Machine::x86_64 ? "x86_64" : machine == plan::Machine::aarch64 ? "aarch64" : "none";
+}
+
+const char *sectionName(uint32_t kind) {
+  return kind == STINT_SECTION_CODE ? "code" : kind == STINT_SECTION_WEIGHTS ? "weights" : "constants";
+}
+
+const char *bufferName(plan::BufferKind kind) {
+  static const char *names[] = {"arena", "input", "output", "weight", "state"};
+  auto i = static_cast<size_t>(kind);
+  return i < std::size(names) ? names[i] : "?";
+}
+
+/// Prints one plan file.
+class Printer {
+public:
+  Printer(const serialise::PlanContents &contents, raw_ostream &os) : plan(contents.plan), contents(contents), os(os) {}
+
+  void print() {
+    os << formatv("{0}, made by {1}, format {2}.{3}\n", plan.model, plan.producer, contents.header.format_major,
+                  contents.header.format_minor);
+    os << "root hash " << hex(contents.header.root_hash) << "\n";
+    os << formatv("file {0}, plan {1}\n", readableBytes(contents.header.file_size),
+                  readableBytes(contents.header.plan_size));
+    os << "sections:\n";
+    for (auto [i, section] : enumerate(contents.sections))
+      os << formatv("  {0}: {1,-9} at {2}, {3} bytes{4}\n", i, sectionName(section.kind), section.offset, section.size,
+                    section.kind == STINT_SECTION_WEIGHTS ? "" : ", " + hex(section.hash).substr(0, 16));
+    os << "variants, worst first:\n";
+    for (const auto &variant : plan.variants)
+      os << formatv("  {0}: {1}, {2} features, section {3}, {4} of scratch a thread\n", variant->name,
+                    machineName(variant->machine), variant->features.size(), variant->section,
+                    readableBytes(variant->scratch));
+    if (!plan.symbols.empty())
+      os << "symbols:\n";
+    for (auto [i, symbol] : enumerate(plan.symbols))
+      os << formatv("  r{0} = {1} in {2}..{3}\n", i, symbol->name, symbol->lower, symbol->upper);
+    for (const auto &entry : plan.entries)
+      printEntry(*entry);
+  }
+
+private:
+  void printPort(const char *what, const plan::PortT &port) {
+    os << "  " << what << " " << port.name << " " << plan::EnumNameElementType(port.type) << " [";
+    ListSeparator comma;
+    for (const plan::Dim &dim : port.dims) {
+      os << comma;
+      if (dim.symbol() >= 0)
+        os << plan.symbols[dim.symbol()]->name;
+      else
+        os << "r" << dim.reg();
+    }
+    os << "] buffer b" << port.buffer << "\n";
+  }
+
+  void printEntry(const plan::EntryT &entry) {
+    os << formatv("entry {0}: {1} registers, {2} buffers, {3} dispatches\n", entry.name, entry.register_count,
+                  entry.buffers.size(), entry.dispatches.size());
+    for (const auto &port : entry.inputs)
+      printPort("input ", *port);
+    for (const auto &port : entry.outputs)
+      printPort("output", *port);
+    for (const auto &profile : entry.profiles) {
+      os << "  memory for";
+      for (auto [i, maximum] : enumerate(profile->maxima))
+        os << " " << plan.symbols[i]->name << "<=" << maximum;
+      os << formatv("{0} arena {1}, lower bound {2}\n", profile->maxima.empty() ? " fixed shapes:" : ":",
+                    readableBytes(profile->arena_size), readableBytes(profile->lower_bound));
+    }
+    os << "  buffers:\n";
+    for (auto [i, buffer] : enumerate(entry.buffers)) {
+      os << formatv("    b{0}: {1}", i, bufferName(buffer.kind()));
+      if (buffer.kind() == plan::BufferKind::arena && !entry.profiles.empty())
+        os << formatv(" at {0}, {1} bytes", entry.profiles[0]->offsets[i], entry.profiles[0]->capacities[i]);
+      if (buffer.kind() == plan::BufferKind::weight) {
+        const plan::WeightT &weight = *plan.weights[buffer.index()];
+        os << formatv(" {0} {1}, section {2} at {3}, {4} bytes, {5}", weight.name,
+                      plan::EnumNameElementType(weight.type), weight.section, weight.offset, weight.size,
+                      weight.layout);
+      }
+      os << formatv(", size r{0}\n", buffer.size_reg());
+    }
+    printProgram("prologue", entry, entry.prologue);
+    printProgram("body", entry, entry.body);
+  }
+
+  void printProgram(const char *name, const plan::EntryT &entry, ArrayRef<plan::Instruction> program) {
+    using plan::Opcode;
+    os << "  " << name << ":\n";
+    for (const plan::Instruction &in : program) {
+      os << "    ";
+      switch (in.opcode()) {
+      case Opcode::const_i64:
+        os << formatv("r{0} = {1}\n", in.dst(), in.imm());
+        break;
+      case Opcode::dispatch:
+        printDispatch(*entry.dispatches[in.a()]);
+        break;
+      case Opcode::copy:
+        os << formatv("copy b{0} <- b{1}, r{2} bytes\n", in.a(), in.b(), in.dst());
+        break;
+      case Opcode::load_i64:
+        os << formatv("r{0} = b{1}[{2}]\n", in.dst(), in.a(), in.imm());
+        break;
+      case Opcode::check:
+        os << formatv("check r{0}: {1}\n", in.a(), plan.messages[in.imm()]);
+        break;
+      case Opcode::if_:
+        os << formatv("if r{0}\n", in.a());
+        break;
+      case Opcode::else_:
+        os << "else\n";
+        break;
+      case Opcode::loop:
+        os << formatv("loop r{0} < r{1}\n", in.dst(), in.a());
+        break;
+      case Opcode::end_:
+        os << "end\n";
+        break;
+      default:
+        os << formatv("r{0} = {1} r{2}, r{3}\n", in.dst(), plan::EnumNameOpcode(in.opcode()), in.a(), in.b());
+      }
+    }
+  }
+
+  void printDispatch(const plan::DispatchT &dispatch) {
+    auto list = [&](const char *letter, ArrayRef<uint32_t> numbers) {
+      ListSeparator comma;
+      for (uint32_t number : numbers)
+        os << comma << letter << number;
+    };
+    ArrayRef<uint32_t> buffers = dispatch.buffers;
+    os << plan.kernels[dispatch.kernel]->name << "(";
+    list("b", buffers.drop_back(dispatch.result_count));
+    os << ") -> (";
+    list("b", buffers.take_back(dispatch.result_count));
+    os << ") dims (";
+    list("r", dispatch.dims);
+    os << ") grid (";
+    list("r", dispatch.grid);
+    os << ") tile (";
+    list("r", dispatch.tile);
+    os << ")";
+    ListSeparator comma;
+    if (!dispatch.nodes.empty())
+      os << "  // ";
+    for (uint32_t node : dispatch.nodes)
+      os << comma << plan.nodes[node];
+    os << "\n";
+  }
+
+  const plan::PlanT &plan;
+  const serialise::PlanContents &contents;
+  raw_ostream &os;
+};
+
+json::Array portsJson(const plan::PlanT &plan, ArrayRef<std::unique_ptr<plan::PortT>> ports) {
+  json::Array result;
+  for (const auto &port : ports) {
+    json::Array dims;
+    for (const plan::Dim &dim : port->dims)
+      dims.push_back(dim.symbol() >= 0 ? json::Value(plan.symbols[dim.symbol()]->name) : json::Value(nullptr));
+    result.push_back(json::Object{
+        {"name", port->name}, {"type", plan::EnumNameElementType(port->type)}, {"symbols", std::move(dims)}});
+  }
+  return result;
+}
+
+json::Value toJson(const serialise::PlanContents &contents) {
+  const plan::PlanT &plan = contents.plan;
+  auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
+  json::Array sections, variants, symbols, kernels, weights, entries;
+  for (const stint_section &section : contents.sections)
+    sections.push_back(json::Object{{"kind", sectionName(section.kind)},
+                                    {"offset", number(section.offset)},
+                                    {"size", number(section.size)},
+                                    {"hash", hex(section.hash)}});
+  for (const auto &variant : plan.variants)
+    variants.push_back(json::Object{{"name", variant->name},
+                                    {"machine", machineName(variant->machine)},
+                                    {"section", variant->section},
+                                    {"scratch", number(variant->scratch)}});
+  for (const auto &symbol : plan.symbols)
+    symbols.push_back(json::Object{{"name", symbol->name}, {"lower", symbol->lower}, {"upper", symbol->upper}});
+  for (const auto &kernel : plan.kernels)
+    kernels.push_back(json::Object{{"name", kernel->name}, {"hash", hex(kernel->hash)}, {"summary", kernel->summary}});
+  for (const auto &weight : plan.weights)
+    weights.push_back(json::Object{{"name", weight->name},
+                                   {"type", plan::EnumNameElementType(weight->type)},
+                                   {"section", weight->section},
+                                   {"offset", number(weight->offset)},
+                                   {"size", number(weight->size)},
+                                   {"layout", weight->layout}});
+  for (const auto &entry : plan.entries) {
+    json::Array dispatches, profiles;
+    for (const auto &dispatch : entry->dispatches) {
+      json::Array buffers(ArrayRef(dispatch->buffers)), nodes;
+      for (uint32_t node : dispatch->nodes)
+        nodes.push_back(plan.nodes[node]);
+      dispatches.push_back(json::Object{{"kernel", plan.kernels[dispatch->kernel]->name},
+                                        {"buffers", std::move(buffers)},
+                                        {"results", dispatch->result_count},
+                                        {"nodes", std::move(nodes)}});
+    }
+    for (const auto &profile : entry->profiles)
+      profiles.push_back(json::Object{{"maxima", json::Array(ArrayRef(profile->maxima))},
+                                      {"arena", number(profile->arena_size)},
+                                      {"lower_bound", number(profile->lower_bound)}});
+    entries.push_back(json::Object{{"name", entry->name},
+                                   {"inputs", portsJson(plan, entry->inputs)},
+                                   {"outputs", portsJson(plan, entry->outputs)},
+                                   {"buffers", static_cast<int64_t>(entry->buffers.size())},
+                                   {"dispatches", std::move(dispatches)},
+                                   {"profiles", std::move(profiles)}});
+  }
+  return json::Object{{"model", plan.model},
+                      {"producer", plan.producer},
+                      {"format", formatv("{0}.{1}", contents.header.format_major, contents.header.format_minor).str()},
+                      {"root_hash", hex(contents.header.root_hash)},
+                      {"file_bytes", number(contents.header.file_size)},
+                      {"plan_bytes", number(contents.header.plan_size)},
+                      {"sections", std::move(sections)},
+                      {"variants", std::move(variants)},
+                      {"symbols", std::move(symbols)},
+                      {"kernels", std::move(kernels)},
+                      {"weights", std::move(weights)},
+                      {"entries", std::move(entries)}};
+}
+
+} // namespace
+
+int driver::inspect(StringRef path, bool json, raw_ostream &os) {
+  stint_model_options options = {};
+  options.size = sizeof(options);
+  options.variant = "none"; // any machine's plan can be looked at
+  stint_model *model = nullptr;
+  stint_status status = stint_model_open_file(path.str().c_str(), &options, &model);
+  if (status.code != STINT_OK) {
+    char text[512];
+    stint_status_format(&status, nullptr, text, sizeof(text));
+    errs() << "stint: '" << path << "': " << text << "\n";
+    return status.code == STINT_STATUS_MALFORMED ? 4 : status.code == STINT_STATUS_UNSUPPORTED ? 3 : 1;
+  }
+  stint_model_release(model);
+  Expected<std::unique_ptr<serialise::PlanContents>> contents = serialise::readPlan(path);
+  if (!contents) {
+    errs() << "stint: " << toString(contents.takeError()) << "\n";
+    return 4;
+  }
+  if (json)
+    os << formatv("{0:2}\n", toJson(**contents));
+  else
+    Printer(**contents, os).print();
+  return 0;
+}

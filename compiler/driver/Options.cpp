@@ -1,0 +1,83 @@
+// Options: see the header of that name.
+#include "compiler/driver/Options.h"
+
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+using namespace stint;
+using namespace stint::driver;
+
+static Error problem(const Twine &message) { return createStringError(inconvertibleErrorCode(), message); }
+
+std::optional<Emit> driver::parseEmit(StringRef word) {
+  return StringSwitch<std::optional<Emit>>(word)
+      .Case("graph", Emit::Graph)
+      .Case("schedule", Emit::Schedule)
+      .Case("plan", Emit::Plan)
+      .Case("kernel", Emit::Kernel)
+      .Case("llvm", Emit::Llvm)
+      .Case("asm", Emit::Assembly)
+      .Case("object", Emit::Object)
+      .Case("static-library", Emit::StaticLibrary)
+      .Default(std::nullopt);
+}
+
+Error driver::parseDim(StringRef text, StringMap<import::DimBounds> &dims) {
+  auto [name, range] = text.rsplit('=');
+  import::DimBounds bounds;
+  auto [low, high] = range.split("..");
+  bool isRange = range.contains("..");
+  if (name.empty() || name == text || low.getAsInteger(10, bounds.lower) ||
+      (isRange ? high : low).getAsInteger(10, bounds.upper))
+    return problem("--dim '" + text + "': expected NAME=N or NAME=LO..HI, as in batch=1 or width=48..640");
+  if (bounds.lower < 0 || bounds.upper < bounds.lower)
+    return problem("--dim '" + text + "': the bounds must be 0 <= LO <= HI");
+  if (bounds.upper > int64_t(1) << 40)
+    return problem("--dim '" + text + "': no tensor has a dimension as large as that");
+  if (auto [entry, isNew] = dims.try_emplace(name, bounds); !isNew)
+    return problem("--dim '" + text + "': dimension '" + name + "' is given twice");
+  return Error::success();
+}
+
+Expected<uint64_t> driver::parseBytes(StringRef text) {
+  uint64_t factor = 1, value;
+  StringRef digits = text;
+  if (!text.empty()) {
+    switch (text.back()) {
+    case 'K':
+      factor = 1ull << 10;
+      break;
+    case 'M':
+      factor = 1ull << 20;
+      break;
+    case 'G':
+      factor = 1ull << 30;
+      break;
+    }
+    if (factor != 1)
+      digits = text.drop_back();
+  }
+  if (digits.getAsInteger(10, value) || value > UINT64_MAX / factor)
+    return problem("'" + text + "' is not a number of bytes, such as 65536, 64K or 16M");
+  return value * factor;
+}
+
+Expected<std::string> driver::findModel(StringRef path) {
+  if (!sys::fs::is_directory(path))
+    return path.str();
+  SmallString<256> standard(path);
+  sys::path::append(standard, "model.onnx");
+  if (sys::fs::exists(standard))
+    return standard.str().str();
+  std::vector<std::string> found;
+  std::error_code error;
+  for (sys::fs::directory_iterator i(path, error), end; !error && i != end; i.increment(error))
+    if (sys::path::extension(i->path()) == ".onnx")
+      found.push_back(i->path());
+  if (found.size() != 1)
+    return problem("'" + path + "' is a folder with " + Twine(found.size()) +
+                   " .onnx files and no model.onnx: name the file");
+  return found.front();
+}

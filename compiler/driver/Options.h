@@ -1,0 +1,51 @@
+// What a user can ask of a compilation, and how the words for it are read.
+#ifndef STINT_COMPILER_DRIVER_OPTIONS_H
+#define STINT_COMPILER_DRIVER_OPTIONS_H
+
+#include "compiler/import/Importer.h"
+#include "llvm/Support/Error.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stint::driver {
+
+/// What to write instead of a plan file: the program after some stage.
+enum class Emit {
+  File,          // a .stint file
+  Graph,         // after import and simplification
+  Schedule,      // kernels outlined, calls in order
+  Plan,          // the register machine with its memory laid out
+  Kernel,        // per variant: kernels as loops and vectors
+  Llvm,          // per variant: optimised LLVM IR
+  Assembly,      // per variant
+  Object,        // an ELF object per variant
+  StaticLibrary, // an archive of one variant's kernels, and a header
+};
+/// The word for `--emit`, or nullopt.
+std::optional<Emit> parseEmit(llvm::StringRef word);
+
+struct Options {
+  std::string input;                           // an ONNX file
+  std::string output;                          // empty: text goes to standard output
+  std::string targets = "host", cpu, features; // see target::resolve
+  llvm::StringMap<import::DimBounds> dims;
+  std::optional<uint64_t> maxRam; // bytes a device may commit
+  Emit emit = Emit::File;
+};
+
+/// Adds `NAME=N` or `NAME=LO..HI`. Errors say what is wrong with the text.
+llvm::Error parseDim(llvm::StringRef text, llvm::StringMap<import::DimBounds> &dims);
+
+/// A size in bytes: digits, with K, M or G (powers of 1024) after them if
+/// wanted.
+llvm::Expected<uint64_t> parseBytes(llvm::StringRef text);
+
+/// The ONNX file that the path names: itself, or in a folder `model.onnx` or
+/// the only `.onnx` there.
+llvm::Expected<std::string> findModel(llvm::StringRef path);
+
+} // namespace stint::driver
+
+#endif

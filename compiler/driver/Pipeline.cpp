@@ -1,0 +1,46 @@
+// Pipeline: see the header of that name.
+#include "compiler/driver/Pipeline.h"
+
+#include "passes/Passes.h"
+
+using namespace stint;
+
+// The model as ONNX meant it, in as few operators as possible.
+void driver::addGraphPasses(mlir::OpPassManager &passes) {
+  // Canonical forms, common subexpressions; work on weights becomes steps of
+  // their recipes.
+  passes.addPass(passes::createSimplifyGraph());
+}
+
+// Where every element of every tensor lies in memory.
+void driver::addLayoutPasses(mlir::OpPassManager &passes) {
+  // Channels-last around convolutions, panels for what contractions multiply
+  // by; other values follow their operands.
+  passes.addPass(passes::createAssignLayouts());
+  // Relayouts that meet cancel.
+  passes.addPass(passes::createSimplifyGraph());
+}
+
+// Which operators run together.
+void driver::addFusionPasses(mlir::OpPassManager &passes) {
+  // A matmul or convolution takes its elementwise consumers along: they are
+  // computed on the accumulators.
+  passes.addPass(passes::createFuseContractions());
+  // Everything else becomes loop nests, as large as nothing is computed twice.
+  passes.addPass(passes::createFuseLoopNests());
+}
+
+// From regions to functions: what will be machine code is apart from the order
+// in which it runs.
+void driver::addSchedulePasses(mlir::OpPassManager &passes) {
+  // Equal kernels share one function.
+  passes.addPass(passes::createOutlineKernels());
+}
+
+// From tensors to memory.
+void driver::addPlanPasses(mlir::OpPassManager &passes) {
+  // Sizes, shapes and grids become registers, calls become dispatches.
+  passes.addPass(passes::createBuildPlan());
+  // Buffers get their places in the arena.
+  passes.addPass(passes::createPlanMemory());
+}

@@ -1,0 +1,82 @@
+// Report: see the header of that name.
+#include "compiler/driver/Report.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+using namespace stint::driver;
+
+std::string stint::driver::readableBytes(uint64_t bytes) {
+  if (bytes < 10000)
+    return std::to_string(bytes) + " B";
+  if (bytes < 10000ull << 10)
+    return formatv("{0:f1} KiB", bytes / 1024.0).str();
+  return formatv("{0:f1} MiB", bytes / 1048576.0).str();
+}
+
+void RamContract::print(raw_ostream &os) const {
+  auto line = [&](StringRef what, uint64_t bytes, StringRef note) {
+    os << formatv("  {0,-10} {1,12}  {2}\n", what, readableBytes(bytes), note);
+  };
+  os << "memory at the largest shapes, one session and one thread:\n";
+  line("arena", arena, "activations; lower bound " + readableBytes(lowerBound));
+  line("ports", ports, "inputs and outputs, unless bound by the application");
+  line("scratch", scratch, "each thread");
+  line("state", state, "kept between runs");
+  line("plan", plan, "");
+  line("code", code, "largest variant");
+  line("constants", constants, "");
+  line("committed", committed(), "and " + readableBytes(stack) + " of stack for each further thread");
+  line("weights", weights, "mapped from the file");
+  line("resident", resident(), "for full speed");
+}
+
+json::Object RamContract::json() const {
+  auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
+  return json::Object{{"arena", number(arena)},
+                      {"lower_bound", number(lowerBound)},
+                      {"ports", number(ports)},
+                      {"scratch", number(scratch)},
+                      {"state", number(state)},
+                      {"stack", number(stack)},
+                      {"plan", number(plan)},
+                      {"code", number(code)},
+                      {"constants", number(constants)},
+                      {"weights", number(weights)},
+                      {"committed", number(committed())},
+                      {"resident", number(resident())}};
+}
+
+void Stopwatch::stop() {
+  if (running != SIZE_MAX)
+    stages[running].second += std::chrono::duration<double>(Clock::now() - begin).count();
+  running = SIZE_MAX;
+}
+
+void Stopwatch::stage(StringRef name) {
+  stop();
+  auto found = llvm::find_if(stages, [&](const auto &stage) { return stage.first == name; });
+  running = found - stages.begin();
+  if (found == stages.end())
+    stages.push_back({name.str(), 0});
+  begin = Clock::now();
+}
+
+void Stopwatch::print(raw_ostream &os) {
+  stop();
+  double total = 0;
+  for (const auto &[name, seconds] : stages)
+    total += seconds;
+  for (const auto &[name, seconds] : stages)
+    os << formatv("  {0,-28} {1,9:f1} ms {2,5:f1} %\n", name, seconds * 1e3, total ? seconds / total * 100 : 0);
+  os << formatv("  {0,-28} {1,9:f1} ms\n", "total", total * 1e3);
+}
+
+json::Object Stopwatch::json() {
+  stop();
+  json::Object object;
+  for (const auto &[name, seconds] : stages)
+    object[name] = seconds;
+  return object;
+}
