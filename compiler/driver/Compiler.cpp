@@ -8,6 +8,7 @@
 #include "dialects/Graph/Shapes.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ThreadPool.h"
@@ -176,7 +177,7 @@ bool Compilation::mapFiles() {
       files.push_back(model.inlineData->bytes());
       continue;
     }
-    auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    auto buffer = llvm::MemoryBuffer::getFile(path.getValue(), /*IsText=*/false, /*RequiresNullTerminator=*/false);
     if (!buffer) {
       diagnostics.report(Problem::Failed, "cannot read '" + path.str() + "': " + buffer.getError().message());
       return false;

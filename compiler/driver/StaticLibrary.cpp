@@ -3,6 +3,7 @@
 
 #include "compiler/serialise/FileWriter.h"
 #include "compiler/serialise/PlanBuilder.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"

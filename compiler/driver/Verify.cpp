@@ -126,7 +126,8 @@ bool Verification::readData() {
 void Verification::boundDims(StringMap<import::DimBounds> &dims) {
   StringMap<import::DimBounds> seen;
   for (const DataSet &set : sets)
-    for (auto [number, name] : enumerate(inputNames)) {
+    for (size_t number = 0; number < inputNames.size(); ++number) {
+      const std::string &name = inputNames[number];
       auto input = llvm::find_if(model->graph.inputs, [&](const import::ValueInfo &v) { return v.name == name; });
       if (number >= set.inputs.size() || input->dims.size() != set.inputs[number].tensor.dims.size())
         continue;
