@@ -7,6 +7,7 @@
 #include "compiler/serialise/FileWriter.h"
 #include "dialects/Graph/Shapes.h"
 #include "dialects/Plan/PlanDialect.h"
+#include "stint/stint.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -59,6 +60,7 @@ private:
   bool mapFiles();
   void planContract();
   void codeContract(ArrayRef<serialise::VariantCode> code);
+  bool runtimeContract(llvm::StringRef file);
   bool withinRam();
   bool writeFile(std::vector<serialise::VariantCode> code);
   bool emitText();
@@ -220,6 +222,33 @@ void Compilation::codeContract(ArrayRef<serialise::VariantCode> code) {
   }
 }
 
+/// Opens the finished file as a device would, code aside: what the runtime does
+/// not accept never gets its name, and the runtime says what it will take.
+bool Compilation::runtimeContract(llvm::StringRef file) {
+  stint_model_options modelOptions = {};
+  modelOptions.size = sizeof(modelOptions);
+  modelOptions.variant = "none";
+  stint_model *opened = nullptr;
+  stint_session_options session = {};
+  session.size = sizeof(session);
+  session.device = "null"; // needs no code
+  stint_memory_info memory = {};
+  memory.size = sizeof(memory);
+  stint_status status = stint_model_open_file(file.str().c_str(), &modelOptions, &opened);
+  if (status.code == STINT_OK)
+    status = stint_model_memory(opened, &session, &memory);
+  if (status.code != STINT_OK) {
+    char message[512];
+    stint_status_format(&status, opened, message, sizeof(message));
+    diagnostics.report(Problem::Failed, llvm::Twine("internal error: the runtime refuses the plan: ") + message);
+  }
+  stint_model_release(opened);
+  result.ram.plan = memory.plan;
+  result.ram.constants = memory.constants;
+  result.ram.weights = memory.weights;
+  return status.code == STINT_OK;
+}
+
 bool Compilation::withinRam() {
   uint64_t needed = result.ram.committed();
   if (!options.maxRam || needed <= *options.maxRam)
@@ -242,11 +271,8 @@ bool Compilation::writeFile(std::vector<serialise::VariantCode> code) {
   input.model = llvm::sys::path::stem(options.input).str();
   input.files = files;
   input.variants = std::move(code);
-  auto sizes = serialise::writePlan(input, options.output, [&](const serialise::PlanSizes &sizes) {
-    result.ram.plan = sizes.plan;
-    result.ram.constants = sizes.constants;
-    result.ram.weights = sizes.weights;
-    return withinRam();
+  auto sizes = serialise::writePlan(input, options.output, [&](const serialise::PlanSizes &, llvm::StringRef file) {
+    return runtimeContract(file) && withinRam();
   });
   if (!sizes)
     return fail(sizes.takeError());

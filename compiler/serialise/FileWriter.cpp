@@ -79,9 +79,11 @@ Error FileWriter::read(uint64_t offset, MutableArrayRef<uint8_t> bytes) {
   return Error::success();
 }
 
-Error FileWriter::commit(uint64_t size) {
-  if (ftruncate(descriptor, static_cast<off_t>(size)) != 0)
-    return failure("write");
+Error FileWriter::resize(uint64_t size) {
+  return ftruncate(descriptor, static_cast<off_t>(size)) != 0 ? failure("write") : Error::success();
+}
+
+Error FileWriter::commit() {
   if (fsync(descriptor) != 0 && errno != EINVAL)
     return failure("flush");
   if (std::rename(temporary.c_str(), path.c_str()) != 0)
@@ -98,5 +100,5 @@ Error stint::serialise::writeFile(StringRef path, ArrayRef<uint8_t> bytes) {
     return file.takeError();
   if (Error error = file->write(0, bytes))
     return error;
-  return file->commit(bytes.size());
+  return file->commit();
 }

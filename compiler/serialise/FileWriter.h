@@ -21,10 +21,15 @@ public:
   /// Removes the temporary file unless `commit` succeeded.
   ~FileWriter();
 
+  /// Where the bytes are until `commit`.
+  llvm::StringRef temporaryPath() const { return temporary; }
+
   llvm::Error write(uint64_t offset, llvm::ArrayRef<uint8_t> bytes);
   llvm::Error read(uint64_t offset, llvm::MutableArrayRef<uint8_t> bytes);
-  /// Gives the file exactly `size` bytes, flushes it and puts it in place.
-  llvm::Error commit(uint64_t size);
+  /// Gives the file exactly `size` bytes.
+  llvm::Error resize(uint64_t size);
+  /// Flushes the file and puts it in place.
+  llvm::Error commit();
 
 private:
   FileWriter(std::string path, std::string temporary, int descriptor)

@@ -385,8 +385,9 @@ static llvm::Expected<std::vector<uint8_t>> chunkHashes(FileWriter &file, uint64
   return hashes;
 }
 
-llvm::Expected<PlanSizes> serialise::writePlan(const PlanInput &input, llvm::StringRef path,
-                                               llvm::function_ref<bool(const PlanSizes &)> accept) {
+llvm::Expected<PlanSizes>
+serialise::writePlan(const PlanInput &input, llvm::StringRef path,
+                     llvm::function_ref<bool(const PlanSizes &, llvm::StringRef file)> accept) {
   PlanTables builder(input);
   if (llvm::Error error = builder.build())
     return std::move(error);
@@ -481,10 +482,12 @@ llvm::Expected<PlanSizes> serialise::writePlan(const PlanInput &input, llvm::Str
                               std::pair(planOffset, ArrayRef<uint8_t>(bytes))})
     if (llvm::Error error = file->write(offset, part))
       return std::move(error);
+  if (llvm::Error error = file->resize(end))
+    return std::move(error);
   sizes.plan = bytes.size();
   sizes.file = end;
-  if (accept(sizes))
-    if (llvm::Error error = file->commit(end))
+  if (accept(sizes, file->temporaryPath()))
+    if (llvm::Error error = file->commit())
       return std::move(error);
   return sizes;
 }

@@ -43,10 +43,10 @@ weights::Hash hashKernel(mlir::func::FuncOp kernel);
 
 /// Writes the file. Equal input gives equal bytes. Memory use does not grow
 /// with the weights. Errors are those of the output file, or broken recipes.
-/// Nothing appears at `path` if `accept`, asked when all sizes are known,
-/// answers no.
+/// `accept` is called when the file is whole but for its name, with the name it
+/// has until then; if it answers no, nothing appears at `path`.
 llvm::Expected<PlanSizes> writePlan(const PlanInput &input, llvm::StringRef path,
-                                    llvm::function_ref<bool(const PlanSizes &)> accept);
+                                    llvm::function_ref<bool(const PlanSizes &, llvm::StringRef file)> accept);
 
 } // namespace stint::serialise
 

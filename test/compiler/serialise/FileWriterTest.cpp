@@ -34,7 +34,8 @@ TEST_F(FileWriterTest, WholeOrNot) {
   llvm::Expected<serialise::FileWriter> file = serialise::FileWriter::create(path("a"));
   ASSERT_TRUE(bool(file));
   ASSERT_FALSE(bool(file->write(5, {1, 2, 3})));
-  ASSERT_FALSE(bool(file->commit(7)));
+  ASSERT_FALSE(bool(file->resize(7)));
+  ASSERT_FALSE(bool(file->commit()));
   EXPECT_EQ(entries(), 1u);
   auto contents = llvm::MemoryBuffer::getFile(path("a"));
   ASSERT_TRUE(bool(contents));

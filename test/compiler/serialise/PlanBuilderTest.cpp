@@ -63,7 +63,8 @@ struct PlanBuilderTest : testing::Test {
       input.variants.push_back(code);
     }
     std::string path = (folder + "/" + name).str();
-    auto sizes = serialise::writePlan(input, path, [&](const serialise::PlanSizes &) { return accepted; });
+    auto sizes =
+        serialise::writePlan(input, path, [&](const serialise::PlanSizes &, llvm::StringRef) { return accepted; });
     EXPECT_TRUE(bool(sizes)) << llvm::toString(sizes.takeError());
     if (sizes && accepted) {
       uint64_t size = 0;
