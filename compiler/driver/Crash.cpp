@@ -1,6 +1,7 @@
 // Crash: see the header of that name.
 #include "compiler/driver/Crash.h"
 
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/thread.h"
@@ -51,6 +52,10 @@ static void useAlternateStack() {
 
 void driver::installCrashHandlers() {
   useAlternateStack();
+  // LLVM installs its own handlers when it is first told of a temporary file:
+  // they have to be there before ours replace them.
+  llvm::sys::RemoveFileOnSignal("");
+  llvm::sys::DontRemoveFileOnSignal("");
   struct sigaction action = {};
   action.sa_handler = onSignal;
   action.sa_flags = SA_ONSTACK;

@@ -8,6 +8,7 @@
 #include "mlir/IR/Builders.h"
 #include "stint/stint.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
@@ -235,7 +236,7 @@ bool Verification::compare(const DataSet &set, stint_session *session, bool &sam
       continue;
     }
     Difference d = difference(wanted.tensor, static_cast<uint8_t *>(got.data), wanted.bytes().data());
-    os << formatv("largest difference {0:g4} (values up to {1:g4})", d.absolute, d.scale);
+    os << format("largest difference %.4g (values up to %.4g)", d.absolute, d.scale);
     if (d.beyond)
       os << formatv(", {0} of {1} elements beyond the tolerance", d.beyond, wanted.tensor.elements());
     os << "\n";

@@ -141,9 +141,9 @@ void Decoder::external(Tensor &tensor, const llvm::StringMap<std::string> &entri
   }
   uint64_t available = model.files[index].buffer->getBufferSize();
   if (offset > available || (hasLength && length > available - offset))
-    return problem(Problem::Failed, where + "its external data '" + full.str() + "' has " + Twine(available) +
-                                        " bytes, too few for offset " + Twine(offset) + ", length " + Twine(length) +
-                                        "; the file is truncated or belongs to another model");
+    return problem(Problem::Malformed, where + "its external data '" + full.str() + "' has " + Twine(available) +
+                                           " bytes, too few for offset " + Twine(offset) + ", length " + Twine(length) +
+                                           "; the file is truncated or belongs to another model");
   tensor.file = index;
   tensor.offset = offset;
   tensor.size = hasLength ? length : available - offset;
@@ -259,9 +259,9 @@ void Decoder::decodeTensor(WireReader r, Tensor &tensor) {
   }
   uint64_t expected = (elements * bits + 7) / 8;
   if (tensor.size != expected)
-    problem(isExternal ? Problem::Failed : Problem::Malformed,
-            where + "holds " + Twine(tensor.size) + " bytes, but its shape and type (" + nameOf(tensor.type) +
-                ") need " + Twine(expected) + "; the model was not saved right, export it again");
+    problem(Problem::Malformed, where + "holds " + Twine(tensor.size) + " bytes, but its shape and type (" +
+                                    nameOf(tensor.type) + ") need " + Twine(expected) +
+                                    "; the model was not saved right, export it again");
 }
 
 void Decoder::decodeAttribute(WireReader r, NodeAttribute &attribute, int depth) {
