@@ -258,10 +258,13 @@ void Decoder::decodeTensor(WireReader r, Tensor &tensor) {
     tensor.offset = tensor.size = 0;
   }
   uint64_t expected = (elements * bits + 7) / 8;
-  if (tensor.size != expected)
-    problem(Problem::Malformed, where + "holds " + Twine(tensor.size) + " bytes, but its shape and type (" +
+  if (tensor.size != expected) {
+    std::string holder =
+        isExternal && tensor.file >= 0 ? "its external data '" + model.files[tensor.file].path + "' " : "";
+    problem(Problem::Malformed, where + holder + "holds " + Twine(tensor.size) + " bytes, but its shape and type (" +
                                     nameOf(tensor.type) + ") need " + Twine(expected) +
                                     "; the model was not saved right, export it again");
+  }
 }
 
 void Decoder::decodeAttribute(WireReader r, NodeAttribute &attribute, int depth) {
