@@ -74,7 +74,7 @@ build_all() {
     run_logged "configuring" "$build/logs/configure.log" \
       cmake -S "$root" -B "$build" --preset release
   fi
-  run_logged "building (about ten minutes on two cores the first time)" "$build/logs/build.log" \
+  run_logged "building (about six minutes on two cores the first time)" "$build/logs/build.log" \
     cmake --build "$build"
   grep -hE '^(stint-run|core|runtime).*(bytes|lines)' "$build/logs/build.log" || true
 }

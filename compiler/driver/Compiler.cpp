@@ -5,6 +5,7 @@
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/StaticLibrary.h"
 #include "compiler/serialise/FileWriter.h"
+#include "dialects/Graph/Locations.h"
 #include "dialects/Graph/Shapes.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "stint/stint.h"
@@ -20,15 +21,6 @@ using namespace mlir;
 using namespace stint;
 using namespace stint::driver;
 using import::Problem;
-
-/// Names of the ONNX nodes in a location.
-static void collectNodes(Location loc, llvm::SetVector<StringRef> &nodes) {
-  if (auto name = dyn_cast<NameLoc>(loc))
-    nodes.insert(name.getName());
-  else if (auto fused = dyn_cast<FusedLoc>(loc))
-    for (Location part : fused.getLocations())
-      collectNodes(part, nodes);
-}
 
 namespace {
 
@@ -94,7 +86,7 @@ LogicalResult Compilation::receive(Diagnostic &diagnostic) {
   if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
     return success(); // remarks and warnings of passes are for stint-opt
   llvm::SetVector<StringRef> nodes;
-  collectNodes(diagnostic.getLocation(), nodes);
+  graph::collectNodes(diagnostic.getLocation(), nodes);
   std::string message;
   llvm::raw_string_ostream os(message);
   os << "internal error";

@@ -9,6 +9,7 @@
 #include "passes/Views.h"
 
 #include "dialects/Graph/KernelGrid.h"
+#include "dialects/Graph/Locations.h"
 #include "dialects/Graph/Shapes.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SetVector.h"
@@ -23,15 +24,6 @@ using namespace stint;
 using namespace stint::graph;
 
 static GraphTensorType tensorType(Value value) { return cast<GraphTensorType>(value.getType()); }
-
-/// Names of the ONNX nodes in a location.
-static void collectNodes(Location loc, SetVector<StringRef> &nodes) {
-  if (auto name = dyn_cast<NameLoc>(loc))
-    nodes.insert(name.getName());
-  else if (auto fused = dyn_cast<FusedLoc>(loc))
-    for (Location part : fused.getLocations())
-      collectNodes(part, nodes);
-}
 
 namespace {
 class PlanWriter {

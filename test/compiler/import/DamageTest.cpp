@@ -1,5 +1,7 @@
 // Damaged models: truncated at every length and with every byte changed, a
 // model is either refused with a message or imported; never a crash.
+#include "test/compiler/import/Encode.h"
+
 #include "compiler/import/Importer.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -7,17 +9,9 @@
 #include <gtest/gtest.h>
 
 using namespace stint::import;
+using namespace stint::test;
 
 namespace {
-std::string varint(uint64_t v) {
-  std::string s;
-  for (; v > 127; v >>= 7)
-    s.push_back(static_cast<char>(v | 128));
-  s.push_back(static_cast<char>(v));
-  return s;
-}
-std::string number(unsigned field, uint64_t v) { return varint(field << 3) + varint(v); }
-std::string bytes(unsigned field, const std::string &v) { return varint(field << 3 | 2) + varint(v.size()) + v; }
 std::string ints(const std::string &name, std::vector<int> values) {
   std::string a = bytes(1, name) + number(20, 7);
   for (int v : values)

@@ -1,4 +1,6 @@
 // The reader against hand-encoded messages.
+#include "test/compiler/import/Encode.h"
+
 #include "compiler/import/OnnxReader.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -7,18 +9,9 @@
 #include <gtest/gtest.h>
 
 using namespace stint::import;
+using namespace stint::test;
 
 namespace {
-std::string varint(uint64_t v) {
-  std::string s;
-  for (; v > 127; v >>= 7)
-    s.push_back(static_cast<char>(v | 128));
-  s.push_back(static_cast<char>(v));
-  return s;
-}
-std::string number(unsigned field, uint64_t v) { return varint(field << 3) + varint(v); }
-std::string bytes(unsigned field, const std::string &v) { return varint(field << 3 | 2) + varint(v.size()) + v; }
-
 std::string modelWith(const std::string &initializer) {
   std::string opset = number(2, 13);
   return number(1, 8) + bytes(8, opset) + bytes(7, bytes(2, "g") + bytes(5, initializer));
