@@ -60,22 +60,23 @@ install_packages() {
     sudo=(sudo)
   fi
   say "installing ${#missing[@]} packages: ${missing[*]}"
-  run_logged "reading the package lists" "$build/logs/apt-update.log" "${sudo[@]}" apt-get update
+  run_logged "reading the package lists" "$build/logs/apt-update.log" "${sudo[@]}" apt-get update || return 1
   run_logged "apt-get install" "$build/logs/apt-install.log" \
     "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"
 }
 
-# Configures and builds everything with the release preset.
+# Configures and builds everything with the release preset. Returns instead of
+# relying on `set -e`, which is off where the caller tests the result.
 build_all() {
   run_logged "musl for AArch64" "$build/logs/sysroot.log" \
-    "$root/tools/get-aarch64-sysroot" "${STINT_AARCH64_SYSROOT:-$build/aarch64-sysroot}"
+    "$root/tools/get-aarch64-sysroot" "${STINT_AARCH64_SYSROOT:-$build/aarch64-sysroot}" || return 1
   export STINT_AARCH64_SYSROOT=${STINT_AARCH64_SYSROOT:-$build/aarch64-sysroot}
   if [ ! -f "$build/build.ninja" ]; then
     run_logged "configuring" "$build/logs/configure.log" \
-      cmake -S "$root" -B "$build" --preset release
+      cmake -S "$root" -B "$build" --preset release || return 1
   fi
   run_logged "building (about six minutes on two cores the first time)" "$build/logs/build.log" \
-    cmake --build "$build"
+    cmake --build "$build" || return 1
   grep -hE '^(stint-run|core|runtime).*(bytes|lines)' "$build/logs/build.log" || true
 }
 

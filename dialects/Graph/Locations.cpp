@@ -1,6 +1,8 @@
 // ONNX node names out of locations.
 #include "dialects/Graph/Locations.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
+
 using namespace mlir;
 
 void stint::graph::collectNodes(Location loc, llvm::SetVector<llvm::StringRef> &nodes) {
