@@ -22,6 +22,8 @@ def HoistConstants : Pass<"stint-hoist-constants", "::mlir::ModuleOp"> {
     that depends on weights and constants only; `@main` takes the values as
     additional arguments marked `stint.constant = N` (result N). The driver
     compiles and runs the function and puts weights in place of the arguments.
+    Broadcasts, iota, and values much larger than what they are made from stay
+    where they are used.
   }];
 }
 

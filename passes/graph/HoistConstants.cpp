@@ -1,11 +1,16 @@
 // Work on constants moves to @constants, for the driver to run at compile
 // time on the baseline kernels, so that what is folded has the bits that the
 // device would have computed.
+//   1. An operation is constant if it has a static shape, names no symbol and
+//      has constant operands only.
+//   2. Of those, what is not worth storing stays in @main if something there
+//      wants it: it is computed from what is stored.
+//   3. What @main reads from the rest becomes a result of @constants.
 #include "passes/Passes.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace stint::passes {
 #define GEN_PASS_DEF_HOISTCONSTANTS
@@ -16,50 +21,111 @@ using namespace mlir;
 using namespace stint;
 using namespace stint::graph;
 
+/// A stored value may take this, however little it is made from.
+static constexpr double kSmallBytes = 1 << 20;
+/// A larger one may be this many times as large as the weights it is made
+/// from: int4 becomes f32, but no mask is blown up from a few numbers.
+static constexpr double kMaxGrowth = 8;
+
 /// Reads its value from the file or from an attribute.
 static bool isLeaf(Operation *op) { return isa<WeightOp, ConstantOp>(op); }
 
-/// Bytes a hoisted value may take: broadcasts of small constants stay code.
-static bool isWorthStoring(Value value) {
+static bool namesSymbols(Operation *op) {
+  return llvm::any_of(op->getAttrs(), [](NamedAttribute attribute) {
+    auto map = dyn_cast<AffineMapAttr>(attribute.getValue());
+    return map && !llvm::all_of(map.getValue().getResults(), llvm::IsaPred<AffineConstantExpr>);
+  });
+}
+
+static double bytesOf(Value value) {
   auto type = cast<GraphTensorType>(value.getType());
-  if (!type.hasStaticShape())
-    return false;
-  return !isa_and_nonnull<BroadcastOp, IotaOp>(value.getDefiningOp());
+  double bytes = elementBytes(type.getElementType());
+  for (int64_t dim : type.getStaticShape())
+    bytes *= dim;
+  return bytes;
 }
 
 namespace {
+/// The constant operations of a function, each with the bytes of the largest
+/// weight that it is made from.
+using Constants = llvm::MapVector<Operation *, double>;
+
+Constants findConstants(Block &body) {
+  Constants constants;
+  for (Operation &op : body.without_terminator()) {
+    double source = 0;
+    bool known = isMemoryEffectFree(&op) && !namesSymbols(&op);
+    for (Value operand : op.getOperands()) {
+      auto made = operand.getDefiningOp() ? constants.find(operand.getDefiningOp()) : constants.end();
+      known &= made != constants.end();
+      source = known ? std::max(source, made->second) : 0;
+    }
+    known &= llvm::all_of(op.getResults(),
+                          [](Value result) { return cast<GraphTensorType>(result.getType()).hasStaticShape(); });
+    if (auto weight = dyn_cast<WeightOp>(op))
+      source = static_cast<double>(weight.getExtent().getSize());
+    if (known)
+      constants.insert({&op, source});
+  }
+  return constants;
+}
+
+bool isWorthStoring(Operation *op, double source) {
+  // A reshape of what is stored becomes a step of its recipe.
+  if (isa<IotaOp, ReshapeOp>(op))
+    return false;
+  // Broadcasts are free where they are read, but not to a contraction, which
+  // would pack them at every run.
+  if (isa<BroadcastOp>(op) &&
+      llvm::none_of(op->getUsers(), [](Operation *user) { return isa<MatMulOp, ConvOp>(user); }))
+    return false;
+  double bytes = 0;
+  for (Value result : op->getResults())
+    bytes += bytesOf(result);
+  return bytes <= kSmallBytes || bytes <= kMaxGrowth * source;
+}
+
+/// Erases what nothing reads any more.
+void eraseDead(Block &block) {
+  for (Operation *op = block.getTerminator()->getPrevNode(); op;) {
+    Operation *dead = op->use_empty() && isMemoryEffectFree(op) ? op : nullptr;
+    op = op->getPrevNode();
+    if (dead)
+      dead->erase();
+  }
+}
+
 struct HoistConstants : passes::impl::HoistConstantsBase<HoistConstants> {
   void runOnOperation() override {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (!main || main.isExternal() || getOperation().lookupSymbol("constants"))
       return;
     Block &body = main.getBody().front();
-    llvm::SetVector<Operation *> constant;
-    for (Operation &op : body.without_terminator()) {
-      bool known = isLeaf(&op) || (op.getNumOperands() > 0 && isMemoryEffectFree(&op) &&
-                                   llvm::all_of(op.getOperands(), [&](Value operand) {
-                                     return operand.getDefiningOp() && constant.contains(operand.getDefiningOp());
-                                   }));
-      known &= llvm::all_of(op.getResults(),
-                            [](Value result) { return cast<GraphTensorType>(result.getType()).hasStaticShape(); });
-      if (known)
-        constant.insert(&op);
-    }
+    Constants constants = findConstants(body);
+    // From the last: an operation stays if it is not constant, or if one that
+    // stays reads it and it is not worth storing.
+    llvm::SmallPtrSet<Operation *, 16> moved;
     SmallVector<Value> values;
-    for (Operation *op : constant)
-      for (Value result : op->getResults())
-        if (!isLeaf(op) && isWorthStoring(result) &&
-            llvm::any_of(result.getUsers(), [&](Operation *user) { return !constant.contains(user); }))
+    for (auto [op, source] : llvm::reverse(constants)) {
+      bool read = llvm::any_of(op->getUsers(), [&](Operation *user) { return !moved.contains(user); });
+      if (read && (isLeaf(op) || !isWorthStoring(op, source)))
+        continue; // leaves that both sides read are cloned below
+      moved.insert(op);
+      for (Value result : llvm::reverse(op->getResults()))
+        if (!isLeaf(op) && llvm::any_of(result.getUsers(), [&](Operation *user) { return !moved.contains(user); }))
           values.push_back(result);
+    }
+    std::reverse(values.begin(), values.end());
     if (values.empty())
       return;
 
     OpBuilder builder(main);
     SmallVector<Type> types = llvm::map_to_vector(values, [](Value value) { return value.getType(); });
     auto function = builder.create<func::FuncOp>(main.getLoc(), "constants", builder.getFunctionType({}, types));
-    builder.setInsertionPointToStart(function.addEntryBlock());
+    Block *block = function.addEntryBlock();
+    builder.setInsertionPointToStart(block);
     IRMapping mapping;
-    for (Operation *op : constant)
+    for (auto [op, source] : constants)
       builder.clone(*op, mapping);
     builder.create<func::ReturnOp>(main.getLoc(),
                                    llvm::map_to_vector(values, [&](Value value) { return mapping.lookup(value); }));
@@ -67,19 +133,13 @@ struct HoistConstants : passes::impl::HoistConstantsBase<HoistConstants> {
       unsigned number = main.getNumArguments();
       main.insertArgument(
           number, value.getType(),
-          builder.getDictionaryAttr(builder.getNamedAttr("stint.constant", builder.getI64IntegerAttr(i))),
+          builder.getDictionaryAttr(builder.getNamedAttr(passes::kConstantAttr, builder.getI64IntegerAttr(i))),
           value.getLoc());
       value.replaceUsesWithIf(main.getArgument(number),
-                              [&](OpOperand &use) { return !constant.contains(use.getOwner()); });
+                              [&](OpOperand &use) { return !moved.contains(use.getOwner()); });
     }
-    // What only fed the hoisted values is dead on both sides.
-    for (Block *block : {&body, &function.getBody().front()})
-      for (Operation *op = block->getTerminator()->getPrevNode(); op;) {
-        Operation *dead = op->use_empty() && isMemoryEffectFree(op) ? op : nullptr;
-        op = op->getPrevNode();
-        if (dead)
-          dead->erase();
-      }
+    eraseDead(body);
+    eraseDead(*block);
   }
 };
 } // namespace

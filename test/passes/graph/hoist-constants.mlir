@@ -1,4 +1,4 @@
-// RUN: stint-opt --stint-hoist-constants %s | FileCheck %s
+// RUN: stint-opt --stint-hoist-constants --split-input-file %s | FileCheck %s
 module attributes {graph.symbols = [#graph.symbol<"n", 1, 4>], graph.files = ["m.onnx"]} {
   // CHECK-LABEL: func.func @constants() -> !graph.tensor<[4] x f32>
   // CHECK: %[[S:.*]] = graph.sqrt
@@ -13,5 +13,57 @@ module attributes {graph.symbols = [#graph.symbol<"n", 1, 4>], graph.files = ["m
     %s = graph.sqrt %a : (!graph.tensor<[4] x f32>) -> !graph.tensor<[4] x f32>
     %m = graph.mul %x, %s : (!graph.tensor<[s0, 4] x f32>, !graph.tensor<[4] x f32>) -> !graph.tensor<[s0, 4] x f32>
     return %m : !graph.tensor<[s0, 4] x f32>
+  }
+}
+
+// -----
+
+// What a broadcast reads is stored, the broadcast is not.
+module attributes {graph.symbols = [], graph.files = ["m.onnx"]} {
+  // CHECK-LABEL: func.func @constants() -> !graph.tensor<[4] x f32>
+  // CHECK: graph.sqrt
+  // CHECK-LABEL: func.func @main
+  // CHECK-SAME: %[[X:[^:]*]]: {{.*}}, %[[S:[^:]*]]: !graph.tensor<[4] x f32> {stint.constant = 0 : i64}
+  // CHECK-NEXT: %[[B:.*]] = graph.broadcast %[[S]]
+  // CHECK-NEXT: graph.mul %[[X]], %[[B]]
+  func.func @main(%x: !graph.tensor<[3, 4] x f32>) -> !graph.tensor<[3, 4] x f32> {
+    %w = graph.weight "w" <0, 0, 16, f32, [4]> : !graph.tensor<[4] x f32>
+    %s = graph.sqrt %w : (!graph.tensor<[4] x f32>) -> !graph.tensor<[4] x f32>
+    %b = graph.broadcast %s : (!graph.tensor<[4] x f32>) -> !graph.tensor<[3, 4] x f32>
+    %m = graph.mul %x, %b : (!graph.tensor<[3, 4] x f32>, !graph.tensor<[3, 4] x f32>) -> !graph.tensor<[3, 4] x f32>
+    return %m : !graph.tensor<[3, 4] x f32>
+  }
+}
+
+// -----
+
+// A slice whose start is a symbol is no constant; what it reads is.
+module attributes {graph.symbols = [#graph.symbol<"n", 0, 3>], graph.files = ["m.onnx"]} {
+  // CHECK-LABEL: func.func @constants() -> !graph.tensor<[8] x f32>
+  // CHECK-LABEL: func.func @main
+  // CHECK-NEXT: graph.slice
+  func.func @main() -> !graph.tensor<[4] x f32> {
+    %w = graph.weight "w" <0, 0, 32, f32, [8]> : !graph.tensor<[8] x f32>
+    %s = graph.sqrt %w : (!graph.tensor<[8] x f32>) -> !graph.tensor<[8] x f32>
+    %m = graph.slice %s {starts = affine_map<()[s0] -> (s0)>, steps = array<i64: 1>} : (!graph.tensor<[8] x f32>) -> !graph.tensor<[4] x f32>
+    return %m : !graph.tensor<[4] x f32>
+  }
+}
+
+// -----
+
+// 4 MiB made from 4 KiB: the table is stored, its sums are computed.
+module attributes {graph.symbols = [], graph.files = ["m.onnx"]} {
+  // CHECK-LABEL: func.func @constants() -> !graph.tensor<[1024] x f32>
+  // CHECK: graph.cos
+  // CHECK-LABEL: func.func @main
+  // CHECK: graph.add {{.*}} -> !graph.tensor<[1024, 1024] x f32>
+  func.func @main(%x: !graph.tensor<[1024, 1024] x f32>) -> !graph.tensor<[1024, 1024] x f32> {
+    %i = graph.iota {axis = 0 : i64} : !graph.tensor<[1024] x f32>
+    %c = graph.cos %i : (!graph.tensor<[1024] x f32>) -> !graph.tensor<[1024] x f32>
+    %r = graph.reshape %c : (!graph.tensor<[1024] x f32>) -> !graph.tensor<[1024, 1] x f32>
+    %b = graph.add %c, %r : (!graph.tensor<[1024] x f32>, !graph.tensor<[1024, 1] x f32>) -> !graph.tensor<[1024, 1024] x f32>
+    %m = graph.mul %x, %b : (!graph.tensor<[1024, 1024] x f32>, !graph.tensor<[1024, 1024] x f32>) -> !graph.tensor<[1024, 1024] x f32>
+    return %m : !graph.tensor<[1024, 1024] x f32>
   }
 }
