@@ -29,7 +29,7 @@ mlir::Type vectorOf(mlir::Type type, int64_t width);
 
 class ElementEmitter {
 public:
-  explicit ElementEmitter(KernelBuilder &kernel);
+  explicit ElementEmitter(KernelBuilder &kernel) : kernel(kernel) {}
 
   /// `value` (of the kernel's body) at `indices`, one per logical dimension,
   /// all lanes in range: a scalar for width 1, else a vector of `width`. Same
@@ -59,8 +59,9 @@ public:
 
   /// Lane `lane` of an index vector, as indices of a scalar.
   llvm::SmallVector<Index> laneOf(llvm::ArrayRef<Index> indices, mlir::Value lane);
-  /// A vector of `width` built by a loop over its lanes.
-  mlir::Value lanes(llvm::ArrayRef<Index> indices, int64_t width, mlir::Type scalarType,
+  /// A vector of `width` built by a loop over its lanes; `elementType` is a
+  /// graph element type, `one` gives a value of its register type.
+  mlir::Value lanes(llvm::ArrayRef<Index> indices, int64_t width, mlir::Type elementType,
                     llvm::function_ref<mlir::Value(llvm::ArrayRef<Index>)> one);
   /// Scalar to vector; no change for width 1 or if it already is one.
   mlir::Value splat(mlir::Value value, int64_t width);
@@ -69,6 +70,34 @@ public:
 
 private:
   mlir::Value emitUncached(mlir::Value value, llvm::ArrayRef<Index> indices, int64_t width);
+  /// Indices of an operand that is broadcast to the shape `indices` are for.
+  llvm::SmallVector<Index> broadcastTo(mlir::Value operand, llvm::ArrayRef<Index> indices);
+  mlir::Value emitElementwise(mlir::Operation *op, llvm::ArrayRef<Index> indices, int64_t width);
+
+  // Movement.cpp
+  mlir::Value emitMovement(mlir::Operation *op, llvm::ArrayRef<Index> indices, int64_t width);
+  mlir::Value emitReshape(graph::ReshapeOp op, llvm::ArrayRef<Index> indices, int64_t width);
+  mlir::Value emitPad(graph::PadOp op, llvm::ArrayRef<Index> indices, int64_t width);
+  mlir::Value emitConcat(graph::ConcatOp op, llvm::ArrayRef<Index> indices, int64_t width);
+  mlir::Value emitGather(mlir::Operation *op, llvm::ArrayRef<Index> indices, int64_t width);
+  mlir::Value emitIota(graph::IotaOp op, llvm::ArrayRef<Index> indices, int64_t width);
+  mlir::Value emitDimensions(graph::DimensionsOp op, llvm::ArrayRef<Index> indices, int64_t width);
+
+  // Reductions.cpp
+  mlir::Value emitReduce(graph::ReduceOp op, llvm::ArrayRef<Index> indices, int64_t width);
+  mlir::Value emitArgReduce(graph::ReduceOp op, llvm::ArrayRef<Index> indices, int64_t width);
+  mlir::Value reduceRow(graph::ReduceOp op, llvm::SmallVector<Index> indices, int64_t axis, mlir::Value state);
+
+  // Windows.cpp
+  mlir::Value emitWindowReduce(graph::WindowReduceOp op, unsigned number, llvm::ArrayRef<Index> indices, int64_t width);
+  /// Row-major position in a tensor of `type`, as i64.
+  mlir::Value linearIndex(graph::GraphTensorType type, llvm::ArrayRef<Index> indices, int64_t width);
+  mlir::Value emitConv(graph::ConvOp op, llvm::ArrayRef<Index> indices, int64_t width);
+  mlir::Value emitMatMul(graph::MatMulOp op, llvm::ArrayRef<Index> indices, int64_t width);
+
+  /// Moves the insertion point out of loops that `indices` do not depend on,
+  /// unless a bound value is below `op`.
+  mlir::OpBuilder::InsertPoint hoistFor(mlir::Operation *op, llvm::ArrayRef<Index> indices);
 
   struct Emitted {
     llvm::SmallVector<Index> indices;
