@@ -27,7 +27,8 @@ MemoryMap MemoryMap::of(GraphTensorType type) {
     map.tileSize = layout.getTileSize();
     stride = stride * map.tileSize;
   }
-  for (int64_t dim : llvm::reverse(type.getOrder())) {
+  SmallVector<int64_t> order = type.getOrder();
+  for (int64_t dim : llvm::reverse(order)) {
     map.strides[dim] = stride;
     stride = stride * (dim == map.tiledDim ? type.getDim(dim).ceilDiv(map.tileSize) : type.getDim(dim));
   }
