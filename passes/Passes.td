@@ -56,6 +56,14 @@ def OutlineKernels : Pass<"stint-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "kernel regions become private functions, equal ones shared";
 }
 
+def OrderKernels : Pass<"stint-order-kernels", "::mlir::ModuleOp"> {
+  let summary = "orders kernel calls so that fewer bytes are alive at once";
+  let description = [{
+    Tries a greedy and a depth-first order beside the model's own, which stays
+    unless one of them has a clearly lower peak at the symbols' upper bounds.
+  }];
+}
+
 def BuildPlan : Pass<"stint-build-plan", "::mlir::ModuleOp"> {
   let summary = "the main function becomes a plan entry";
   let dependentDialects = ["::stint::plan::PlanDialect"];
@@ -68,6 +76,10 @@ def PlanMemory : Pass<"stint-plan-memory", "::mlir::ModuleOp"> {
     and the smallest arena kept.
   }];
   let dependentDialects = ["::stint::plan::PlanDialect"];
+  let options = [
+    Option<"effort", "effort", "uint64_t", "134217728", "pairs of buffers to look at while the arena is above its lower bound">,
+    Option<"seed", "seed", "uint64_t", "0", "where the numbers of chance begin">
+  ];
   let statistics = [
     Statistic<"arenaBytes", "arena-bytes", "bytes of the arena">,
     Statistic<"boundBytes", "lower-bound", "largest sum of bytes alive at once">

@@ -82,7 +82,7 @@ bool isWorthStoring(Operation *op, double source) {
   double bytes = 0;
   for (Value result : op->getResults())
     bytes += bytesOf(result);
-  return bytes <= kSmallBytes || bytes <= kMaxGrowth * source;
+  return bytes > 0 && (bytes <= kSmallBytes || bytes <= kMaxGrowth * source);
 }
 
 /// Erases what nothing reads any more.

@@ -27,7 +27,8 @@ using namespace stint::graph;
 static constexpr int64_t kAlignment = 64;
 /// Arenas beyond this come from bounds that were never meant.
 static constexpr int64_t kMaxBytes = int64_t(1) << 46;
-static constexpr int kPerturbations = 400;
+/// However few buffers there are, the search ends after effort / 2^18 tries.
+static constexpr unsigned kAttemptShift = 18;
 
 namespace {
 /// Memory alive from work item `first` to `last`, inclusive.
@@ -78,7 +79,7 @@ uint64_t lowerBound(ArrayRef<LiveRange> ranges, int64_t items) {
   return bound;
 }
 
-uint64_t placeWell(SmallVectorImpl<LiveRange> &ranges, uint64_t bound) {
+uint64_t placeWell(SmallVectorImpl<LiveRange> &ranges, uint64_t bound, uint64_t effort, uint64_t seed) {
   SmallVector<size_t> identity = llvm::to_vector(llvm::seq<size_t>(0, ranges.size()));
   SmallVector<size_t> bestOrder = identity;
   uint64_t best = UINT64_MAX;
@@ -103,10 +104,12 @@ uint64_t placeWell(SmallVectorImpl<LiveRange> &ranges, uint64_t bound) {
   by([](const LiveRange &r) { return static_cast<double>(r.bytes) * static_cast<double>(r.last - r.first + 1); });
   by([](const LiveRange &r) { return static_cast<double>(r.last - r.first); });
   by([](const LiveRange &r) { return -static_cast<double>(r.first); });
-  uint64_t state = 0x9e3779b97f4a7c15;
-  for (int i = 0; i < kPerturbations && best > bound && ranges.size() > 1; ++i) {
+  uint64_t state = 0x9e3779b97f4a7c15 ^ seed;
+  uint64_t pairs = std::max<uint64_t>(1, uint64_t(ranges.size()) * ranges.size());
+  uint64_t attempts = std::min(effort / pairs, effort >> kAttemptShift);
+  for (uint64_t i = 0; i < attempts && best > bound && ranges.size() > 1; ++i) {
     SmallVector<size_t> order = bestOrder;
-    for (int swaps = 0; swaps < 1 + i % 3; ++swaps) {
+    for (uint64_t swaps = 0; swaps < 1 + i % 3; ++swaps) {
       state = state * 6364136223846793005u + 1442695040888963407u;
       size_t from = (state >> 33) % order.size(), to = (state >> 13) % order.size();
       size_t moved = order[from];
@@ -147,6 +150,8 @@ int64_t pointwiseResult(func::FuncOp kernel, BlockArgument argument) {
 }
 
 struct PlanMemory : passes::impl::PlanMemoryBase<PlanMemory> {
+  using PlanMemoryBase::PlanMemoryBase;
+
   void runOnOperation() override {
     for (auto entry : getOperation().getOps<plan::EntryOp>())
       if (failed(plan(entry)))
@@ -197,7 +202,7 @@ struct PlanMemory : passes::impl::PlanMemoryBase<PlanMemory> {
         mergedIndex[i] = merged.size();
         merged.push_back(ranges[i]);
       }
-    uint64_t bound = lowerBound(merged, items), arena = merged.empty() ? 0 : placeWell(merged, bound);
+    uint64_t bound = lowerBound(merged, items), arena = merged.empty() ? 0 : placeWell(merged, bound, effort, seed);
 
     SmallVector<int64_t> maxima, offsets, sizes;
     for (size_t i = 0; i < symbols.size(); ++i)
