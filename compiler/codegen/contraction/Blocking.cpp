@@ -17,6 +17,11 @@ static constexpr int64_t kBlockRows = 96;
 /// Panels that share a packed block of rows.
 static constexpr int64_t kBlockPanels = 16;
 
+/// Panels from which on rows are packed even if they could be read in place.
+static constexpr int64_t kPanelsToPack = 4;
+/// Registers for products on their way to an addition, without fma.
+static constexpr int64_t kProductRegisters = 3;
+
 /// Elements of A's row that are copied as one piece: a kernel's innermost
 /// dimension where it is contiguous, else the channels. 0 if not known.
 static int64_t runLength(const Problem &problem) {
@@ -36,7 +41,8 @@ Blocking Blocking::of(const Problem &problem, const graph::Symbols &symbols, con
 
   int64_t registersPerRow =
       std::max<int64_t>(graph::kPanelColumns * problem.accumulatorBytes() / variant.vectorBytes, 1);
-  int64_t most = std::max<int64_t>(variant.vectorRegisters * 3 / 4 / registersPerRow, 1);
+  int64_t forSums = variant.vectorRegisters * 3 / 4 - (variant.hasFma ? 0 : kProductRegisters);
+  int64_t most = std::max<int64_t>(forSums / registersPerRow, 1);
   for (int64_t rows = most; rows >= 1; rows = llvm::divideCeil(rows, 2)) {
     if (rows < rowsUpper || blocking.tiles.empty() || blocking.tiles.back() > rowsUpper)
       blocking.tiles.push_back(std::min(rows, std::max(rowsUpper, int64_t(1))));
@@ -47,7 +53,10 @@ Blocking Blocking::of(const Problem &problem, const graph::Symbols &symbols, con
   blocking.tiles.erase(std::unique(blocking.tiles.begin(), blocking.tiles.end()), blocking.tiles.end());
 
   bool half = problem.elementBytes() < problem.accumulatorBytes();
-  blocking.pack = !problem.plainRows || half;
+  // Rows that are used for several panels are worth copying: they then lie
+  // close together, whatever their distance in memory.
+  bool reused = rowsUpper > blocking.tiles.front() && panelsUpper >= kPanelsToPack;
+  blocking.pack = !problem.plainRows || half || (reused && !Problem::isImmediate(problem.left));
   int64_t panelStep = graph::kPanelColumns * problem.elementBytes();
   int64_t target = std::max<int64_t>(variant.l1Bytes / 2 / panelStep, 64);
   blocking.k = kUpper;

@@ -52,6 +52,12 @@ public:
   }
 
 private:
+  /// A register tile's place: rows from `row` on, `b` where the panel's K
+  /// steps begin, `sums` its accumulators in memory.
+  struct Tile {
+    Value row, count, b, firstK, steps, sums, isFirst;
+  };
+
   /// Bytes of one panel's accumulators.
   int64_t partialStride() {
     return (blocking.oneBlock ? blocking.tiles.front() : blocking.rows) * kColumns * problem.accumulatorBytes();
@@ -129,51 +135,61 @@ private:
         if (!blocking.oneBlock)
           tileSums = kernel.address(sums, kernel.mul(kernel.sub(row, firstRow), kColumns), problem.accumulatorBytes());
         Value count = kernel.min(kernel.sub(lastRow, row), kernel.constant(blocking.tiles.front()));
-        emitTiles(0, row, count, b, firstK, kernel.sub(lastK, firstK), tileSums, isFirst);
+        emitTiles(row, count, b, firstK, kernel.sub(lastK, firstK), tileSums, isFirst);
         auto finish = [&] { emitEpilogue(panel, row, count, tileSums); };
         isLast ? branch(kernel, isLast, finish) : finish();
       });
     });
   }
 
-  /// Code for tiles[number] and all smaller ones: the smallest that has
-  /// `count` rows runs.
-  void emitTiles(size_t number, Value row, Value count, Value b, Value firstK, Value steps, Value sums, Value isFirst) {
-    auto tile = [&] { emitTile(blocking.tiles[number], row, count, b, firstK, steps, sums, isFirst); };
-    if (number + 1 == blocking.tiles.size()) {
-      tile();
-      return;
-    }
-    branch(kernel, kernel.less(kernel.constant(blocking.tiles[number + 1]), count), tile,
-           [&] { emitTiles(number + 1, row, count, b, firstK, steps, sums, isFirst); });
+  /// A tile of all rows, or the smallest that has `count` rows.
+  void emitTiles(Value row, Value count, Value b, Value firstK, Value steps, Value sums, Value isFirst) {
+    Tile tile = {row, count, b, firstK, steps, sums, isFirst};
+    int64_t most = blocking.tiles.front();
+    if (most == 1)
+      return emitTile(1, true, tile);
+    Value isFull = kernel.lessEqual(kernel.constant(most), count);
+    branch(kernel, isFull, [&] { emitTile(most, true, tile); }, [&] { emitTail(0, tile); });
   }
 
-  /// Accumulates `rows` rows, of which `count` exist (the last one stands in
-  /// for those that do not), into `sums`.
-  void emitTile(int64_t rows, Value row, Value count, Value b, Value firstK, Value steps, Value sums, Value isFirst) {
+  void emitTail(size_t number, const Tile &tile) {
+    int64_t rows = blocking.tiles[number];
+    if (number + 1 == blocking.tiles.size())
+      return emitTile(rows, false, tile);
+    branch(
+        kernel, kernel.less(kernel.constant(blocking.tiles[number + 1]), tile.count),
+        [&] { emitTile(rows, false, tile); }, [&] { emitTail(number + 1, tile); });
+  }
+
+  /// Accumulates `rows` rows, of which `tile.count` exist, all of them if
+  /// `full`: the last one stands in for those that do not.
+  void emitTile(int64_t rows, bool full, const Tile &tile) {
     OpBuilder &builder = kernel.builder;
     Location loc = kernel.loc;
+    // One address and distances from it: constants where K is one.
+    Value base, distance;
+    int64_t bytes = blocking.pack ? problem.accumulatorBytes() : problem.elementBytes();
+    if (blocking.pack) {
+      distance = kernel.constant(blocking.packedStride);
+      base = kernel.address(packed, kernel.mul(kernel.sub(tile.row, firstRow), distance), bytes);
+    } else if (left) {
+      distance = kernel.evaluate(problem.rowStride);
+      base = kernel.address(left, kernel.add(kernel.mul(tile.row, distance), tile.firstK), bytes);
+    }
     SmallVector<Value> a;
-    for (int64_t i = 0; left && i < rows; ++i) {
-      // The largest tile is entered with fewer rows only if no other fits.
-      Value at = kernel.min(kernel.constant(i), kernel.sub(count, kernel.constant(1)));
-      if (i == 0)
-        at = kernel.constant(0);
-      if (blocking.pack) {
-        Value offset = kernel.mul(kernel.add(kernel.sub(row, firstRow), at), blocking.packedStride);
-        a.push_back(kernel.address(packed, offset, problem.accumulatorBytes()));
-      } else {
-        Value offset = kernel.add(kernel.mul(kernel.add(row, at), kernel.evaluate(problem.rowStride)), firstK);
-        a.push_back(kernel.address(left, offset, problem.elementBytes()));
-      }
+    for (int64_t i = 0; base && i < rows; ++i) {
+      Value at = kernel.constant(i);
+      if (!full && i > 0)
+        at = kernel.min(at, kernel.sub(tile.count, kernel.constant(1)));
+      a.push_back(kernel.address(base, kernel.mul(at, distance), bytes));
     }
     auto place = [&](int64_t i) {
-      return kernel.address(sums, kernel.constant(i * kColumns), problem.accumulatorBytes());
+      return kernel.address(tile.sums, kernel.constant(i * kColumns), problem.accumulatorBytes());
     };
     Value zero = builder.create<arith::ConstantOp>(loc, builder.getZeroAttr(accumulatorVector));
     SmallVector<Value> initial(rows, zero);
-    if (isFirst) {
-      auto op = builder.create<scf::IfOp>(loc, SmallVector<Type>(rows, accumulatorVector), isFirst, true);
+    if (tile.isFirst) {
+      auto op = builder.create<scf::IfOp>(loc, SmallVector<Type>(rows, accumulatorVector), tile.isFirst, true);
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToEnd(op.thenBlock());
       builder.create<scf::YieldOp>(loc, initial);
@@ -184,11 +200,11 @@ private:
       initial.assign(op.result_begin(), op.result_end());
     }
     ValueRange result =
-        kernel.loop(kernel.constant(0), steps, kernel.constant(1), initial, [&](Value at, ValueRange state) {
-          Value columns = loadRight(b, at);
+        kernel.loop(kernel.constant(0), tile.steps, kernel.constant(1), initial, [&](Value at, ValueRange state) {
+          Value columns = loadRight(tile.b, at);
           SmallVector<Value> next;
           for (int64_t i = 0; i < rows; ++i)
-            next.push_back(multiplyAdd(loadLeft(left ? a[i] : Value(), at), columns, state[i]));
+            next.push_back(multiplyAdd(loadLeft(base ? a[i] : Value(), at), columns, state[i]));
           return next;
         });
     for (int64_t i = 0; i < rows; ++i)
