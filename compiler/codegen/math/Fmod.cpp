@@ -5,7 +5,6 @@
 #include "compiler/codegen/math/Math.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -15,7 +14,7 @@ using namespace stint::codegen;
 
 namespace {
 
-/// Scalar i64 arithmetic.
+/// Scalar arithmetic, mostly i64.
 struct Integers {
   OpBuilder &builder;
   Location loc;
@@ -42,19 +41,25 @@ static Parts partsOf(Integers &i, Value magnitude, unsigned mantissaBits) {
   return {i.select(denormal, mantissa, hidden), i.select(denormal, i.constant(1), exponent)};
 }
 
-/// `remainder` * 2^(exponent - 1) units as a float's bits; remainder has at
-/// most mantissaBits + 1 bits.
-static Value bitsFrom(Integers &i, Value remainder, Value exponent, unsigned mantissaBits) {
-  // Shift left until the hidden bit is there, or the exponent is 1.
-  Value leading = i.builder.create<LLVM::CountLeadingZerosOp>(i.loc, i.builder.getI64Type(), remainder, false);
-  Value wanted = i.make<arith::SubIOp>(leading, i.constant(63 - mantissaBits));
-  Value most = i.make<arith::SubIOp>(exponent, i.constant(1));
-  Value shift = i.select(i.less(wanted, most), wanted, most);
-  // Adding leaves the hidden bit as the exponent's last.
-  Value field = i.make<arith::ShLIOp>(i.make<arith::SubIOp>(most, shift), i.constant(mantissaBits));
-  Value zero = i.constant(0);
-  Value isZero = i.builder.create<arith::CmpIOp>(i.loc, arith::CmpIPredicate::eq, remainder, zero);
-  return i.select(isZero, zero, i.make<arith::AddIOp>(field, i.make<arith::ShLIOp>(remainder, shift)));
+/// `remainder` * 2^(exponent - 1) units as a float: every product is exact.
+static Value floatFrom(Integers &i, Value remainder, Value exponent, Type type) {
+  bool is32 = type.isF32();
+  Type bitsType = i.builder.getIntegerType(is32 ? 32 : 64);
+  auto powerOfTwo = [&](Value power) -> Value {
+    Value bits = i.make<arith::AddIOp>(power, i.constant(is32 ? 127 : 1023));
+    bits = i.make<arith::ShLIOp>(bits, i.constant(is32 ? 23 : 52));
+    if (is32)
+      bits = i.builder.create<arith::TruncIOp>(i.loc, bitsType, bits);
+    return i.builder.create<arith::BitcastOp>(i.loc, type, bits);
+  };
+  Value unit = i.builder.create<arith::ConstantOp>(i.loc, i.builder.getFloatAttr(type, is32 ? 0x1p-149 : 0x1p-1074));
+  Value value = i.builder.create<arith::SIToFPOp>(i.loc, type, remainder);
+  Value power = i.make<arith::SubIOp>(exponent, i.constant(1));
+  // In two steps: 2^power alone may be out of range.
+  Value half = i.make<arith::ShRUIOp>(power, i.constant(1));
+  value = i.make<arith::MulFOp>(value, unit);
+  value = i.make<arith::MulFOp>(value, powerOfTwo(half));
+  return i.make<arith::MulFOp>(value, powerOfTwo(i.make<arith::SubIOp>(power, half)));
 }
 
 /// For finite x and y, y != 0; anything at all, but an end, for others.
@@ -70,24 +75,19 @@ static Value fmodScalar(OpBuilder &builder, Location loc, Value x, Value y) {
     return i.make<arith::AndIOp>(bits, i.constant(is32 ? 0x7fffffff : 0x7fffffffffffffff));
   };
   Parts a = partsOf(i, magnitudeOf(x), mantissaBits), b = partsOf(i, magnitudeOf(y), mantissaBits);
-  Value divisor = i.make<arith::MaxUIOp>(b.mantissa, i.constant(1)); // no trap for y = 0
+  Value divisor = i.select(i.less(b.mantissa, i.constant(1)), i.constant(1), b.mantissa); // no trap for y = 0
   Value distance = i.make<arith::SubIOp>(a.exponent, b.exponent);
   Value zero = i.constant(0), step = i.constant(is32 ? 40 : 11);
   Value first = i.make<arith::RemUIOp>(a.mantissa, divisor);
-  auto loop = builder.create<scf::WhileOp>(
-      loc, TypeRange{builder.getI64Type(), builder.getI64Type()}, ValueRange{first, distance},
-      [&](OpBuilder &, Location, ValueRange state) {
-        builder.create<scf::ConditionOp>(loc, i.less(zero, state[1]), state);
-      },
-      [&](OpBuilder &, Location, ValueRange state) {
-        Value shift = i.select(i.less(state[1], step), state[1], step);
+  // Bits of the distance that are used up; none if it is negative.
+  auto loop = builder.create<scf::ForOp>(
+      loc, zero, distance, step, ValueRange{first}, [&](OpBuilder &, Location, Value used, ValueRange state) {
+        Value left = i.make<arith::SubIOp>(distance, used);
+        Value shift = i.select(i.less(left, step), left, step);
         Value remainder = i.make<arith::RemUIOp>(i.make<arith::ShLIOp>(state[0], shift), divisor);
-        builder.create<scf::YieldOp>(loc, ValueRange{remainder, i.make<arith::SubIOp>(state[1], shift)});
+        builder.create<scf::YieldOp>(loc, remainder);
       });
-  Value bits = bitsFrom(i, loop.getResult(0), b.exponent, mantissaBits);
-  if (is32)
-    bits = builder.create<arith::TruncIOp>(loc, bitsType, bits);
-  return builder.create<arith::BitcastOp>(loc, x.getType(), bits);
+  return floatFrom(i, loop.getResult(0), b.exponent, x.getType());
 }
 
 Value codegen::emitFmod(OpBuilder &builder, Location loc, const target::Variant &variant, Value x, Value y) {
