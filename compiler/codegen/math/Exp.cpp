@@ -30,6 +30,19 @@ static Parts parts32(Float x) {
   return {p, scale, scale};
 }
 
+/// x = n ln2 + r, |r| <= ln2/2, 2^n = scale * scale2: two more operations, a
+/// third less error.
+static Parts accurateParts32(Float x) {
+  Float biased = fma(x, 0x1.715476p0, 0x1.8p23 + 2 * 127);
+  Float n = biased - (0x1.8p23 + 2 * 127);
+  Float r = fma(n, -0x1.62e4p-1, x);
+  r = fma(n, -0x1.7f7d1cp-20, r);
+  // exp on [-ln2/2, ln2/2], 2^-28.2.
+  Float p = polynomial(r, {1.0, 1.0, 0.49999994, 0.166665167, 0.0416681059, 0.00836912543, 0.00138359924});
+  Int k = bitsOf(biased), half = k >> 1;
+  return {p, powerOfTwo(half), powerOfTwo(k - half)};
+}
+
 /// x + low = n ln2 + r, |r| <= ln2/2, 2^n = scale * scale2.
 static Parts parts64(Float x, const Float *low) {
   Float biased = fma(x, 0x1.71547652b82fep0, 0x1.8p52 + 2 * 1023);
@@ -60,8 +73,9 @@ Float expOfSum(Float x, Float low) {
 }
 
 /// exp(x) / (exp(x) + 1) = p / (p + 2^-n) where p = exp(r). Both are scaled
-/// by 2^-24 (2^-53), in p's coefficients, so that 2^-n is in range down to
-/// where the result is 0: the division does all rounding of small results.
+/// by 2^-24 (2^-53), so that 2^-n is in range down to where the result is 0:
+/// the division does all rounding of small results. f32 also by 1.46875: both
+/// terms then lie where rounding errors are least relative to the values.
 Float sigmoid(Float x) {
   if (x.a->is32) {
     x = atMost(atLeast(x, -104.0), 18.0);
@@ -69,10 +83,10 @@ Float sigmoid(Float x) {
     Float minusN = biased - (0x1.8p23 + 127 - 24);
     Float r = fma(minusN, 0x1.62e4p-1, x);
     r = fma(minusN, 0x1.7f7d1cp-20, r);
-    // 2^-24 exp on [-ln2/2, ln2/2], 2^-28.2.
-    Float p = polynomial(r, {0x1p-24, 0x1p-24, 0x1p-24 * 0.49999994, 0x1p-24 * 0.166665167, 0x1p-24 * 0.0416681059,
-                             0x1p-24 * 0.00836912543, 0x1p-24 * 0.00138359924});
-    return p / (p + powerOfTwo(bitsOf(biased)));
+    // 2^-24 1.46875 exp on [-ln2/2, ln2/2], 2^-28.2.
+    Float p = polynomial(r, {0x1p-24 * 1.46875, 0x1p-24 * 1.46875, 0x1p-24 * 0.734374881, 0x1p-24 * 0.244789466,
+                             0x1p-24 * 0.0612012371, 0x1p-24 * 0.0122922082, 0x1p-24 * 0.00202338072});
+    return p / (p + floatOf((bitsOf(biased) << 23) | 0x3c0000));
   }
   x = atMost(atLeast(x, -746.0), 38.0);
   Float biased = fma(x, -0x1.71547652b82fep0, 0x1.8p52 + 1023 - 53);
@@ -122,7 +136,7 @@ Float tanh(Float x) {
 
 /// exp(|x|) / 2, which overflows where sinh and cosh do.
 static Float halfExp(Float magnitude) {
-  Parts e = parts(magnitude);
+  Parts e = magnitude.a->is32 ? accurateParts32(atMost(magnitude, 90.0)) : parts(magnitude);
   return (e.p * 0.5) * e.scale * e.scale2;
 }
 

@@ -1,65 +1,9 @@
 // sin, cos, tan: x = k pi/2 + r with |r| <= pi/4, then a polynomial in r that
 // k's last bits choose. Minimax polynomials as in Exp.cpp.
-#include "compiler/codegen/math/Trig.h"
 #include "compiler/codegen/math/Functions.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "compiler/codegen/math/Reduce.h"
 
 namespace stint::codegen::math {
-
-/// k of f32 in the last bits; those above may be anything.
-static Int narrow(Int k, const Arith &to) {
-  return {&to, to.builder.create<mlir::arith::TruncIOp>(to.loc, to.intType, k.value)};
-}
-
-/// Any f32, in f64: x 2/pi with 2/pi cut into pieces whose products with x
-/// are exact. Of a large x, the bits of 2/pi that give multiples of 4 are
-/// left out, so the pieces depend on x's magnitude. Error of r below 2^-58,
-/// far below the smallest r of any f32.
-static Reduced reduce32(Float narrowX) {
-  const Arith &a = *narrowX.a;
-  mlir::OpBuilder &builder = a.builder;
-  Arith wide(builder, a.loc, a.variant, withElement(a.floatType, builder.getF64Type()));
-  Float x = convert(narrowX, wide);
-  struct Piece {
-    double from, first, second, third;
-  };
-  static const Piece pieces[] = {{0, 0x1.45f306dp-1, 0x1.9391054p-30, 0x1.4fe13abe8fa9ap-59},
-                                 {0x1p26, 0x1.17cc1b6p-3, 0x1.27220a9p-31, 0x1.3f84eafa3ea6ap-61},
-                                 {0x1p52, 0x1.c9c882ap-29, 0x1.4fe13a8p-59, 0x1.f47d4d377036ep-86},
-                                 {0x1p78, 0x1.4a7f09dp-54, 0x1.7d1f534p-84, 0x1.bb81b6c52b328p-113},
-                                 {0x1p104, 0x1.57d1f53p-80, 0x1.377036cp-110, 0x1.8a5664f10e41p-138}};
-  Float first = wide.number(pieces[0].first), second = wide.number(pieces[0].second),
-        third = wide.number(pieces[0].third);
-  for (const Piece &piece : llvm::ArrayRef(pieces).drop_front()) {
-    Bool reached = x >= piece.from;
-    first = select(reached, piece.first, first);
-    second = select(reached, piece.second, second);
-    third = select(reached, piece.third, third);
-  }
-  const double magic = 0x1.8p52;
-  Float product = x * first, biased = product + magic;
-  Float rest = product - (biased - magic);
-  Float product2 = x * second, biased2 = (rest + product2) + magic;
-  Float turns = ((rest - (biased2 - magic)) + product2) + x * third;
-  Int k = narrow(bitsOf(biased) + bitsOf(biased2), a);
-  return {k, convert(turns * 0x1.921fb54442d18p0, a), a.number(0.0)};
-}
-
-/// |x| < 2^20 in f64: pi/2 in three parts of 33 bits, whose products with k
-/// are exact, and a fourth.
-static Reduced reduce64(Float x) {
-  const double magic = 0x1.8p52;
-  Float biased = fma(x, 0x1.45f306dc9c883p-1, magic), k = biased - magic;
-  Float first = x - k * 0x1.921fb544p0;
-  Double sum = exactSum(first, k * -0x1.0b4611a6p-34);
-  Double sum2 = exactSum(sum.high, k * -0x1.3198a2ep-69);
-  Float low = (sum2.low + sum.low) + k * -0x1.b839a252049c1p-104;
-  Double r = exactSumOrdered(sum2.high, low);
-  return {bitsOf(biased), r.high, r.low};
-}
-
-Reduced reduce(Float x) { return x.a->is32 ? reduce32(x) : reduce64(x); }
 
 namespace {
 struct SinCos {
@@ -119,8 +63,7 @@ Float tan(Float x) {
                                        8.401813962440761e-05, 6.638723139284678e-05, -2.4577725728746746e-05,
                                        4.7752627707974174e-05, -2.383507430235915e-05, 9.701013047944377e-06});
   Float rest = (r * z) * tail;
-  if (!a.is32)
-    rest = fma(reduced.low, fma(r, r, 1.0), rest);
+  rest = a.is32 ? rest + reduced.low : fma(reduced.low, z + 1.0, rest);
   Double t = exactSumOrdered(r, rest);
   Float q = -1.0 / t.high;
   Float cotangent = fma(q * q, t.low, q);

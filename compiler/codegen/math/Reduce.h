@@ -1,6 +1,6 @@
 // Internal to codegen/math: what an angle is reduced to.
-#ifndef STINT_COMPILER_CODEGEN_MATH_TRIG_H
-#define STINT_COMPILER_CODEGEN_MATH_TRIG_H
+#ifndef STINT_COMPILER_CODEGEN_MATH_REDUCE_H
+#define STINT_COMPILER_CODEGEN_MATH_REDUCE_H
 
 #include "compiler/codegen/math/Expr.h"
 
