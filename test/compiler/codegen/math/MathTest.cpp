@@ -159,9 +159,9 @@ uint64_t stride() {
   return text ? strtoull(text, nullptr, 10) : 4001;
 }
 
-struct MathTest : testing::TestWithParam<Function> {};
+struct Math : testing::TestWithParam<Function> {};
 
-TEST_P(MathTest, SingleBits) {
+TEST_P(Math, SingleBits) {
   const Function &function = GetParam();
   uint64_t step = stride();
   if (function.arguments == 1)
@@ -173,7 +173,7 @@ TEST_P(MathTest, SingleBits) {
     sweep<float>(function, 300000, fmodPoint<float>);
 }
 
-TEST_P(MathTest, DoublePoints) {
+TEST_P(Math, DoublePoints) {
   const Function &function = GetParam();
   if (function.arguments == 1)
     sweep<double>(function, 250000, [](uint64_t i) { return Point<double>{anyMagnitude<double>(i), 0}; });
@@ -192,10 +192,98 @@ template <typename T> void special(const Function &function) {
     sweep<T>(function, n * n, [&](uint64_t i) { return Point<T>{values[i / n % n], values[i % n]}; });
 }
 
-TEST_P(MathTest, SpecialSingles) { special<float>(GetParam()); }
-TEST_P(MathTest, SpecialDoubles) { special<double>(GetParam()); }
+TEST_P(Math, SpecialSingles) { special<float>(GetParam()); }
+TEST_P(Math, SpecialDoubles) { special<double>(GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(All, MathTest, testing::ValuesIn(functions()),
+/// A job (Execute.h) that runs one kernel on the points.
+template <typename T>
+std::vector<char> makeJob(uint64_t entry, const Function &function, llvm::ArrayRef<T> x, llvm::ArrayRef<T> y) {
+  uint64_t bytes = x.size() * sizeof(T);
+  std::vector<char> job;
+  auto append = [&](const auto *data, size_t count) {
+    const char *from = reinterpret_cast<const char *>(data);
+    job.insert(job.end(), from, from + count * sizeof *data);
+  };
+  uint32_t buffers = function.arguments + 1;
+  JobHeader header = {0, entry, 0, 1, buffers, 0, kOdd, 0xFF};
+  append(&header, 1);
+  for (uint32_t i = 0; i < buffers; ++i) {
+    JobBuffer buffer = {bytes, sizeof(T), i == function.arguments, -1};
+    append(&buffer, 1);
+  }
+  JobBox box = {{0, 0, 0}, {static_cast<int64_t>(x.size()), 1, 1}};
+  append(&box, 1);
+  append(x.data(), x.size());
+  if (function.arguments == 2)
+    append(y.data(), y.size());
+  header.jobBytes = job.size();
+  memcpy(job.data(), &header, sizeof header);
+  return job;
+}
+
+/// Runs all functions of one type on a variant of another machine.
+template <typename T> void emulate(const target::Variant &variant, const Kernels &kernels) {
+  constexpr uint64_t kPoints = 1 << 12;
+  std::vector<std::vector<char>> jobs;
+  std::vector<std::vector<Point<T>>> points;
+  for (const Function &function : functions()) {
+    std::vector<Point<T>> of;
+    std::vector<T> special = specialValues<T>(), x, y;
+    for (uint64_t i = 0; i < kPoints; ++i)
+      if (function.arguments == 1)
+        of.push_back({i < special.size() ? special[i] : anyMagnitude<T>(i), 0});
+      else
+        of.push_back(function.name == std::string("pow") ? powPoint<T>(i) : fmodPoint<T>(i));
+    for (const Point<T> &point : of)
+      x.push_back(point.x), y.push_back(point.y);
+    for (int64_t width : kWidths)
+      jobs.push_back(makeJob<T>(kernels.entries.at(kernelName(function, Traits<T>::is32, width)), function, x, y));
+    points.push_back(std::move(of));
+  }
+  std::string error;
+  std::vector<std::vector<char>> outcomes = runJobs(kernels.code, jobs, variant, error);
+  ASSERT_EQ(error, "");
+  constexpr size_t widths = std::size(kWidths);
+  for (size_t f = 0; f < functions().size(); ++f) {
+    const Function &function = functions()[f];
+    double worst = 0;
+    for (size_t w = 0; w < widths; ++w) {
+      const std::vector<char> &outcome = outcomes[f * widths + w], &first = outcomes[f * widths];
+      ASSERT_EQ(outcome.size(), sizeof(JobOutcome) + kPoints * sizeof(T));
+      EXPECT_EQ(reinterpret_cast<const JobOutcome *>(outcome.data())->status, kJobRan) << function.name;
+      auto *got = reinterpret_cast<const T *>(outcome.data() + sizeof(JobOutcome));
+      auto *scalar = reinterpret_cast<const T *>(first.data() + sizeof(JobOutcome));
+      for (uint64_t i = 0; i < kPoints; ++i) {
+        Point<T> p = points[f][i];
+        double d = distance<T>(got[i], Traits<T>::truth(function, p.x, p.y));
+        worst = std::max(worst, d);
+        EXPECT_LE(d, Traits<T>::bound(function)) << function.name << " at " << text(p.x) << ", " << text(p.y);
+        EXPECT_TRUE(same(got[i], scalar[i])) << function.name << " at " << text(p.x) << " in width " << kWidths[w];
+        if (testing::Test::HasFailure())
+          return;
+      }
+    }
+    printf("  %s %s %s: %.3f ulp\n", function.name, Traits<T>::is32 ? "f32" : "f64", variant.name.c_str(), worst);
+  }
+}
+
+/// Where a variant cannot be run, its kernels are at least compiled and linked.
+TEST(MathTest, OtherVariants) {
+  for (const char *name : {"v4", "neon"}) {
+    target::Variant variant = llvm::cantFail(target::lookup(name));
+    Kernels kernels = compileKernels(variant);
+    EXPECT_FALSE(kernels.code.bytes.empty());
+    std::string why = whyNotRunnable(variant);
+    if (!why.empty()) {
+      printf("  %s compiled, not run: %s\n", name, why.c_str());
+      continue;
+    }
+    emulate<float>(variant, kernels);
+    emulate<double>(variant, kernels);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Math, testing::ValuesIn(functions()),
                          [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace
