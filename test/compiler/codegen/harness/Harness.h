@@ -75,9 +75,11 @@ public:
 
   /// Runs everything for each variant and reports what is wrong as failures of
   /// the current GoogleTest test. Variants that can't be run here are named
-  /// and skipped. `every`: only each n-th case. STINT_KERNELS=substring in
-  /// the environment picks cases by name; STINT_ISOLATE=1 runs each in a
-  /// process of its own, so that a crash of the generator is one failure.
+  /// and skipped. `every`: only each n-th kernel, with all its cases; compiling
+  /// takes most of the time. In the environment: STINT_KERNELS=substring picks
+  /// cases by name; STINT_EVERY=1 takes every kernel; STINT_ISOLATE=1 runs each
+  /// case in a process of its own, so that a crash of the generator is one
+  /// failure.
   void check(llvm::ArrayRef<llvm::StringRef> variants, size_t every = 1) const;
 
 private:

@@ -7,6 +7,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -76,10 +77,15 @@ static std::string judgeIsolated(const Case &test, const Lower &lower, const tar
 void Suite::check(ArrayRef<StringRef> variants, size_t every) const {
   const char *only = getenv("STINT_KERNELS");
   bool isolate = getenv("STINT_ISOLATE");
+  if (getenv("STINT_EVERY"))
+    every = 1;
   std::vector<Case> chosen;
-  for (size_t i = 0; i < cases.size(); ++i)
-    if (only ? StringRef(cases[i].name).contains(only) : i % every == 0)
-      chosen.push_back(cases[i]);
+  llvm::StringMap<size_t> kernels;
+  for (const Case &test : cases) {
+    size_t number = kernels.try_emplace(test.text, kernels.size()).first->second;
+    if (only ? StringRef(test.name).contains(only) : number % every == 0)
+      chosen.push_back(test);
+  }
   std::vector<test::Outcome> expected;
   for (const Case &test : chosen)
     expected.push_back(referenceOf(test));

@@ -215,7 +215,11 @@ Tensor stint::test::randomTensor(std::vector<int64_t> shape, Element element, ui
       tensor.setInteger(i, bits & 1);
     } else if (isFloat(element)) {
       double value = fill.low + unit * (fill.high - fill.low);
-      tensor.set(i, value == 0 ? fill.high : value);
+      if (fill.whole)
+        value = std::floor(fill.low + unit * (fill.high - fill.low + 1));
+      else if (value == 0)
+        value = fill.high;
+      tensor.set(i, value);
     } else if (fill.wide) {
       int64_t extremes[] = {lowestOf(element), highestOf(element), 0, 1, wrapTo(-1, element)};
       tensor.setInteger(i, bits % 5 == 0 ? extremes[bits / 8 % 5] : static_cast<int64_t>(bits));
@@ -249,6 +253,10 @@ static int64_t rank(const Tensor &tensor, int64_t i) {
   return bits & sign ? -(bits & ~sign) : bits;
 }
 
+static double distance(int64_t a, int64_t b) {
+  return static_cast<double>(static_cast<uint64_t>(std::max(a, b)) - static_cast<uint64_t>(std::min(a, b)));
+}
+
 static std::string position(const Tensor &tensor, int64_t i) {
   std::vector<int64_t> index(tensor.shape.size());
   for (size_t d = tensor.shape.size(); d-- > 0; i /= tensor.shape[d])
@@ -278,7 +286,7 @@ std::string stint::test::compare(const Tensor &actual, const Tensor &expected, c
       if (a == e && !tolerance.signedZero)
         continue;
       if (!std::isnan(a) && !std::isnan(e)) {
-        double ulps = std::fabs(static_cast<double>(rank(actual, i)) - static_cast<double>(rank(expected, i)));
+        double ulps = distance(rank(actual, i), rank(expected, i));
         worstUlps = std::max(worstUlps, ulps);
         if (ulps != 0 && ulps <= tolerance.ulps)
           continue;

@@ -54,6 +54,8 @@ struct Fill {
   std::vector<double> specials = {};
   /// Integers: all bits random, with the extremes of the type among them.
   bool wide = false;
+  /// Floats: whole numbers, also 0.
+  bool whole = false;
 };
 /// Floats that find mistakes: zeros, infinities, NaN, denormals, extremes.
 std::vector<double> specialFloats(Element element);
