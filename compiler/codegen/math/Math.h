@@ -16,9 +16,9 @@
 namespace stint::codegen {
 
 /// Functions of one floating point argument. Errors are at most 2 ulp of the
-/// result, f64 tanh and sigmoid 3; all arguments count, denormal results are
-/// kept, NaN gives NaN, and so do arguments outside the domain. sin, cos and
-/// tan are reduced exactly enough at any size; of infinities they are NaN.
+/// result, f64 acosh, tanh and sigmoid 3. All arguments count: sin, cos and tan
+/// are reduced exactly enough at any size. Denormal arguments and results are
+/// kept; NaN gives NaN, and so do arguments outside the domain.
 enum class MathFunction {
   exp,
   log,

@@ -55,7 +55,7 @@ const std::vector<Function> &stint::test::functions() {
       UNARY(cosh, std::cosh, 2, 2),
       UNARY(tanh, std::tanh, 2, 3),
       UNARY(asinh, std::asinh, 2, 2),
-      UNARY(acosh, std::acosh, 2, 2),
+      UNARY(acosh, std::acosh, 2, 3),
       UNARY(atanh, std::atanh, 2, 2),
       UNARY(erf, std::erf, 2, 2),
       UNARY(sigmoid, ::sigmoid, 2, 3),

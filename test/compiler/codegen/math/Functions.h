@@ -5,6 +5,7 @@
 
 #include "compiler/codegen/math/Math.h"
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct Function {
 };
 
 const std::vector<Function> &functions();
+
+/// For GoogleTest.
+inline void PrintTo(const Function &function, std::ostream *out) { *out << function.name; }
 
 } // namespace stint::test
 

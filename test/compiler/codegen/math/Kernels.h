@@ -10,9 +10,9 @@
 namespace stint::test {
 
 /// Elements that a kernel computes at once. Arrays are multiples of all.
-constexpr int64_t kWidths[] = {1, 8};
+constexpr int64_t kWidths[] = {1, 16};
 
-/// "exp_f32_w8": buffers are the arguments, then the result; a workgroup is
+/// "exp_f32_w16": buffers are the arguments, then the result; a workgroup is
 /// the elements [begin, end) of axis 0.
 std::string kernelName(const Function &function, bool is32, int64_t width);
 

@@ -1,6 +1,6 @@
 // Every function against the C library, in the next wider type: a sweep of
-// f32 bit patterns a prime apart (STINT_MATH_STRIDE=1 takes them all), points
-// of f64, special values; scalars and vectors must agree to the bit.
+// f32 bit patterns a prime apart, points of f64, special values; scalars and vectors must agree to the bit.
+// STINT_MATH_STRIDE=1 takes all f32 there are, STINT_MATH_POINTS=N more f64.
 #include "test/compiler/codegen/harness/Execute.h"
 #include "test/compiler/codegen/harness/Jobs.h"
 #include "test/compiler/codegen/math/Kernels.h"
@@ -154,16 +154,16 @@ void sweep(const Function &function, uint64_t count, llvm::function_ref<Point<T>
     ADD_FAILURE() << all.differences[i];
 }
 
-uint64_t stride() {
-  const char *text = getenv("STINT_MATH_STRIDE");
-  return text ? strtoull(text, nullptr, 10) : 4001;
+uint64_t setting(const char *name, uint64_t usual) {
+  const char *text = getenv(name);
+  return text ? strtoull(text, nullptr, 10) : usual;
 }
 
 struct Math : testing::TestWithParam<Function> {};
 
 TEST_P(Math, SingleBits) {
   const Function &function = GetParam();
-  uint64_t step = stride();
+  uint64_t step = setting("STINT_MATH_STRIDE", 4001);
   if (function.arguments == 1)
     sweep<float>(function, (uint64_t(1) << 32) / step + 1,
                  [step](uint64_t i) { return Point<float>{fromBits<float>(static_cast<uint32_t>(i * step)), 0}; });
@@ -175,12 +175,13 @@ TEST_P(Math, SingleBits) {
 
 TEST_P(Math, DoublePoints) {
   const Function &function = GetParam();
+  uint64_t points = setting("STINT_MATH_POINTS", 250000);
   if (function.arguments == 1)
-    sweep<double>(function, 250000, [](uint64_t i) { return Point<double>{anyMagnitude<double>(i), 0}; });
+    sweep<double>(function, points, [](uint64_t i) { return Point<double>{anyArgument<double>(i), 0}; });
   else if (function.name == std::string("pow"))
-    sweep<double>(function, 250000, powPoint<double>);
+    sweep<double>(function, points, powPoint<double>);
   else
-    sweep<double>(function, 100000, fmodPoint<double>);
+    sweep<double>(function, points / 2, fmodPoint<double>);
 }
 
 template <typename T> void special(const Function &function) {
@@ -194,6 +195,21 @@ template <typename T> void special(const Function &function) {
 
 TEST_P(Math, SpecialSingles) { special<float>(GetParam()); }
 TEST_P(Math, SpecialDoubles) { special<double>(GetParam()); }
+
+struct Angles : testing::TestWithParam<Function> {};
+
+TEST_P(Angles, NearQuadrants) {
+  sweep<float>(GetParam(), 50000, [](uint64_t i) { return Point<float>{nearQuadrant<float>(i), 0}; });
+  sweep<double>(GetParam(), 50000, [](uint64_t i) { return Point<double>{nearQuadrant<double>(i), 0}; });
+}
+
+std::vector<Function> named(llvm::ArrayRef<llvm::StringRef> names) {
+  std::vector<Function> found;
+  for (const Function &function : functions())
+    if (llvm::is_contained(names, function.name))
+      found.push_back(function);
+  return found;
+}
 
 /// A job (Execute.h) that runs one kernel on the points.
 template <typename T>
@@ -283,7 +299,8 @@ TEST(MathTest, OtherVariants) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Math, testing::ValuesIn(functions()),
-                         [](const auto &info) { return std::string(info.param.name); });
+std::string nameOf(const testing::TestParamInfo<Function> &info) { return info.param.name; }
+INSTANTIATE_TEST_SUITE_P(All, Math, testing::ValuesIn(functions()), nameOf);
+INSTANTIATE_TEST_SUITE_P(All, Angles, testing::ValuesIn(named({"sin", "cos", "tan"})), nameOf);
 
 } // namespace

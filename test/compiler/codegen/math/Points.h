@@ -36,6 +36,24 @@ template <typename T> T anyMagnitude(uint64_t i) {
   return i % 4 == 1 ? withExponent<T>(random, -40, 0) : withExponent<T>(random, -6, 11);
 }
 
+/// anyMagnitude, and one of eight close to 1 or -1.
+template <typename T> T anyArgument(uint64_t i) {
+  T x = anyMagnitude<T>(i);
+  return i % 8 == 3 ? std::copysign(1 + withExponent<T>(mix(~i), 1 - Traits<T>::mantissa, -1), x) : x;
+}
+
+/// The values of T around a multiple of pi/2, below 2^20 or of any size.
+template <typename T> T nearQuadrant(uint64_t i) {
+  const long double quarter = 1.57079632679489661923132169163975144L;
+  uint64_t random = mix(i);
+  long double turns = i % 2 ? static_cast<long double>(random >> 44)
+                            : std::floor(std::fabs(withExponent<T>(random, 1, Traits<T>::bias - 2)));
+  T x = static_cast<T>(turns * quarter);
+  for (uint64_t step = random % 4; step; --step)
+    x = std::nextafter(x, std::numeric_limits<T>::infinity());
+  return random & 16 ? -x : x;
+}
+
 /// Bases and exponents whose power is mostly in range.
 template <typename T> Point<T> powPoint(uint64_t i) {
   uint64_t random = mix(~i);
