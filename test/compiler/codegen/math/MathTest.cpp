@@ -1,5 +1,6 @@
 // Every function against the C library, in the next wider type: a sweep of
-// f32 bit patterns a prime apart, points of f64, special values; scalars and vectors must agree to the bit.
+// f32 bit patterns a prime apart, points of f64, special values. Scalars and
+// vectors must agree to the bit.
 // STINT_MATH_STRIDE=1 takes all f32 there are, STINT_MATH_POINTS=N more f64.
 #include "test/compiler/codegen/harness/Execute.h"
 #include "test/compiler/codegen/harness/Jobs.h"
