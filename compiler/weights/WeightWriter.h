@@ -5,7 +5,6 @@
 
 #include "compiler/weights/Recipe.h"
 #include "llvm/Support/Error.h"
-#include "llvm/Support/SHA256.h"
 
 #include <array>
 #include <map>
