@@ -7,6 +7,7 @@
 #include "compiler/driver/Crash.h"
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 using namespace mlir;
@@ -21,9 +22,20 @@ namespace {
 struct Piece {
   const target::Variant *variant;
   ArrayRef<func::FuncOp> kernels;
-  std::vector<char> object;
+  std::vector<char> object = {};
   uint64_t scratch = 0;
-  std::string error;
+  std::string error = {};
+  double lowering = 0, compiling = 0; // seconds
+};
+
+/// Seconds since it was made.
+class Timer {
+public:
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begin = Clock::now();
 };
 } // namespace
 
@@ -43,12 +55,16 @@ static llvm::Expected<OwningOpRef<ModuleOp>> lower(ArrayRef<func::FuncOp> kernel
 }
 
 static void work(Piece &piece, MLIRContext *context) {
+  Timer lowering;
   auto module = lower(piece.kernels, *piece.variant, context, piece.scratch);
+  piece.lowering = lowering.seconds();
   if (!module) {
     piece.error = llvm::toString(module.takeError());
     return;
   }
+  Timer compiling;
   auto object = codegen::compileObject(**module, *piece.variant);
+  piece.compiling = compiling.seconds();
   if (!object) {
     piece.error = "for " + piece.variant->name + ": " + llvm::toString(object.takeError());
     return;
@@ -56,14 +72,13 @@ static void work(Piece &piece, MLIRContext *context) {
   piece.object = std::move(*object);
 }
 
-llvm::Expected<std::vector<serialise::VariantCode>> driver::generateCode(ModuleOp module,
-                                                                         ArrayRef<target::Variant> variants) {
+llvm::Expected<std::vector<serialise::VariantCode>>
+driver::generateCode(ModuleOp module, ArrayRef<target::Variant> variants, Stopwatch *time) {
   SmallVector<func::FuncOp> kernels = serialise::kernelsOf(module);
   std::vector<Piece> pieces;
   for (const target::Variant &variant : variants)
     for (size_t first = 0; first < kernels.size(); first += kKernelsPerObject)
-      pieces.push_back(
-          {&variant, ArrayRef(kernels).slice(first, std::min(kKernelsPerObject, kernels.size() - first)), {}, 0, {}});
+      pieces.push_back({&variant, ArrayRef(kernels).slice(first, std::min(kKernelsPerObject, kernels.size() - first))});
   MLIRContext *context = module.getContext();
   std::atomic<size_t> next{0};
   auto loop = [&] {
@@ -91,17 +106,26 @@ llvm::Expected<std::vector<serialise::VariantCode>> driver::generateCode(ModuleO
     serialise::VariantCode code;
     code.variant = variant;
     std::vector<ArrayRef<char>> objects;
+    double lowering = 0, compiling = 0;
     for (const Piece &piece : pieces)
       if (piece.variant == &variant) {
+        lowering += piece.lowering;
+        compiling += piece.compiling;
         objects.push_back(piece.object);
         code.scratch = std::max(code.scratch, piece.scratch);
       }
+    Timer linking;
     if (!objects.empty()) {
       auto linked = codegen::linkVariant(objects, names, variant);
       if (!linked)
         return linked.takeError();
       code.bytes = std::move(linked->bytes);
       code.entries = std::move(linked->entries);
+    }
+    if (time) {
+      time->detail(variant.name + ": loops", lowering);
+      time->detail(variant.name + ": machine code", compiling);
+      time->detail(variant.name + ": link", linking.seconds());
     }
     result.push_back(std::move(code));
   }
@@ -125,10 +149,13 @@ llvm::Expected<std::string> driver::kernelText(ModuleOp module, const target::Va
 }
 
 llvm::Expected<std::vector<char>> driver::kernelObject(ModuleOp module, const target::Variant &variant,
-                                                       uint64_t &scratch) {
+                                                       StringRef prefix, uint64_t &scratch) {
   SmallVector<func::FuncOp> kernels = serialise::kernelsOf(module);
   auto lowered = lower(kernels, variant, module.getContext(), scratch);
   if (!lowered)
     return lowered.takeError();
+  if (!prefix.empty())
+    for (auto function : (*lowered)->getOps<func::FuncOp>())
+      function.setName((prefix + function.getName()).str());
   return codegen::compileObject(**lowered, variant);
 }

@@ -2,16 +2,18 @@
 #include "compiler/driver/Compiler.h"
 
 #include "compiler/driver/CodeStage.h"
+#include "compiler/driver/Emit.h"
+#include "compiler/driver/FoldStage.h"
+#include "compiler/driver/MemoryContract.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/StaticLibrary.h"
 #include "compiler/serialise/FileWriter.h"
 #include "dialects/Graph/Locations.h"
 #include "dialects/Graph/Shapes.h"
 #include "dialects/Plan/PlanDialect.h"
-#include "stint/stint.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ThreadPool.h"
 
@@ -31,6 +33,7 @@ public:
       : options(options), diagnostics(diagnostics), text(text), pool(llvm::hardware_concurrency(2)),
         context(MLIRContext::Threading::DISABLED),
         handler(&context, [this](Diagnostic &diagnostic) { return receive(diagnostic); }) {
+    result.time.stage("start");
     context.setThreadPool(pool);
     DialectRegistry registry;
     registry.insert<graph::GraphDialect, plan::PlanDialect>();
@@ -48,16 +51,16 @@ public:
 private:
   bool work();
   bool readModel();
-  bool passes(llvm::StringRef stage, void (*add)(OpPassManager &));
-  bool mapFiles();
+  /// Adds passes to a pipeline.
+  using Add = llvm::function_ref<void(OpPassManager &)>;
+  bool passes(llvm::StringRef stage, Add add);
+  bool runPasses(ModuleOp module, llvm::StringRef stage, Add add);
+  bool fold();
   void planContract();
   void codeContract(ArrayRef<serialise::VariantCode> code);
-  bool runtimeContract(llvm::StringRef file);
-  bool withinRam();
+  bool searchMemory();
   bool writeFile(std::vector<serialise::VariantCode> code);
   bool emitText();
-  bool emitObjects();
-  bool write(llvm::StringRef path, llvm::StringRef bytes);
 
   /// What MLIR says becomes what a user can read.
   LogicalResult receive(Diagnostic &diagnostic);
@@ -77,8 +80,7 @@ private:
   ScopedDiagnosticHandler handler;
   import::ImportedModel model;
   std::vector<target::Variant> variants;
-  std::vector<std::unique_ptr<llvm::MemoryBuffer>> buffers; // files of weights
-  std::vector<ArrayRef<uint8_t>> files;
+  WeightFiles files;
   Result result;
 };
 
@@ -111,7 +113,7 @@ bool Compilation::work() {
   }
   variants = std::move(*resolved);
 
-  if (!readModel() || !passes("simplify", addGraphPasses))
+  if (!readModel() || !passes("simplify", addGraphPasses) || !fold())
     return false;
   if (options.emit == Emit::Graph)
     return emitText();
@@ -120,7 +122,9 @@ bool Compilation::work() {
     return false;
   if (options.emit == Emit::Schedule)
     return emitText();
-  if (!passes("plan and memory", addPlanPasses))
+  MemorySearch search;
+  search.seed = options.seed;
+  if (!passes("plan and memory", [&](OpPassManager &passes) { addPlanPasses(passes, search); }))
     return false;
   planContract();
   switch (options.emit) {
@@ -130,80 +134,75 @@ bool Compilation::work() {
   case Emit::Assembly:
     return emitText();
   case Emit::Object:
+    result.time.stage("kernels");
+    return fail(writeObjects(*model.module, variants, options.output));
   case Emit::StaticLibrary:
-    return emitObjects();
+    result.time.stage("kernels");
+    return fail(writeStaticLibraries(*model.module, variants, options.output));
   default:
     break;
   }
   result.time.stage("kernels");
-  auto code = generateCode(*model.module, variants);
+  auto code = generateCode(*model.module, variants, &result.time);
   if (!code)
     return fail(code.takeError());
   codeContract(*code);
-  return mapFiles() && writeFile(std::move(*code));
+  return writeFile(std::move(*code));
 }
 
 bool Compilation::readModel() {
   result.time.stage("import");
   import::ImportOptions importOptions;
   importOptions.dims = options.dims;
+  importOptions.constants = options.constants;
   model = import::importFile(options.input, importOptions, context, diagnostics);
   if (!model.module || !diagnostics.ok())
     return false;
-  return succeeded(model.module->verify());
+  if (failed(model.module->verify()))
+    return false;
+  return fail(files.open(*model.module, model.inlineData->bytes()));
 }
 
-bool Compilation::passes(llvm::StringRef stage, void (*add)(OpPassManager &)) {
+bool Compilation::passes(llvm::StringRef stage, Add add) {
   result.time.stage(stage);
+  return runPasses(*model.module, stage, add);
+}
+
+bool Compilation::runPasses(ModuleOp module, llvm::StringRef stage, Add add) {
   PassManager manager(&context);
   add(manager);
-  if (succeeded(manager.run(*model.module)))
+  if (succeeded(manager.run(module)))
     return true;
   if (diagnostics.ok())
     diagnostics.report(Problem::Failed, "internal error: the stage '" + stage + "' failed");
   return false;
 }
 
-/// The files that weights lie in, mapped.
-bool Compilation::mapFiles() {
-  for (auto path : (*model.module)->getAttrOfType<ArrayAttr>(graph::kFilesAttr).getAsRange<StringAttr>()) {
-    if (path == import::InlineData::kPath) {
-      files.push_back(model.inlineData->bytes());
-      continue;
-    }
-    auto buffer = llvm::MemoryBuffer::getFile(path.getValue(), /*IsText=*/false, /*RequiresNullTerminator=*/false);
-    if (!buffer) {
-      diagnostics.report(Problem::Failed, "cannot read '" + path.str() + "': " + buffer.getError().message());
-      return false;
-    }
-    StringRef bytes = (*buffer)->getBuffer();
-    files.push_back(llvm::arrayRefFromStringRef(bytes));
-    buffers.push_back(std::move(*buffer));
-  }
-  return true;
-}
-
-/// What the plan says about memory.
-void Compilation::planContract() {
-  graph::Symbols symbols = graph::Symbols::of(*model.module);
-  result.kernels = serialise::kernelsOf(*model.module).size();
-  result.ram.stack = 256 << 10; // runtime/platform starts threads with that
-  for (auto entry : model.module->getOps<plan::EntryOp>()) {
-    for (auto profile : entry.getProfiles().getAsRange<plan::ProfileAttr>()) {
-      result.ram.arena = std::max<uint64_t>(result.ram.arena, profile.getArenaSize());
-      result.ram.lowerBound = std::max<uint64_t>(result.ram.lowerBound, profile.getLowerBound());
-    }
-    entry.walk([&](Operation *op) {
-      auto size = [&](Type type) {
-        return static_cast<uint64_t>(symbols.upper(plan::byteSize(cast<graph::GraphTensorType>(type))));
-      };
-      if (auto input = dyn_cast<plan::InputOp>(op))
-        result.ram.ports += size(input.getType());
-      else if (auto output = dyn_cast<plan::OutputOp>(op))
-        result.ram.ports += size(output.getType());
-      result.dispatches += isa<plan::DispatchOp>(op);
+/// Computes what depends on weights and constants alone.
+bool Compilation::fold() {
+  if (target::hostFamily().empty())
+    return true; // a machine that can't run kernels leaves it to the device
+  if (!passes("constants", addConstantPasses))
+    return false;
+  auto plan = [&](ModuleOp inner) {
+    return runPasses(inner, "constants", [](OpPassManager &passes) {
+      addLayoutPasses(passes);
+      addFusionPasses(passes);
+      addSchedulePasses(passes);
+      addPlanPasses(passes, {});
     });
+  };
+  llvm::Expected<Folded> folded = foldConstants(*model.module, files, plan);
+  if (folded) {
+    if (folded->values)
+      result.note(llvm::formatv("constants: {0} values, {1}, computed from {2} operators", folded->values,
+                                readableBytes(folded->bytes), folded->operations));
+    return true;
   }
+  std::string message = llvm::toString(folded.takeError());
+  if (!message.empty())
+    diagnostics.report(Problem::Failed, message);
+  return false;
 }
 
 void Compilation::codeContract(ArrayRef<serialise::VariantCode> code) {
@@ -214,118 +213,76 @@ void Compilation::codeContract(ArrayRef<serialise::VariantCode> code) {
   }
 }
 
-/// Opens the finished file as a device would, code aside: what the runtime does
-/// not accept never gets its name, and the runtime says what it will take.
-bool Compilation::runtimeContract(llvm::StringRef file) {
-  stint_model_options modelOptions = {};
-  modelOptions.size = sizeof(modelOptions);
-  modelOptions.variant = "none";
-  stint_model *opened = nullptr;
-  stint_session_options session = {};
-  session.size = sizeof(session);
-  session.device = "null"; // needs no code
-  stint_memory_info memory = {};
-  memory.size = sizeof(memory);
-  stint_status status = stint_model_open_file(file.str().c_str(), &modelOptions, &opened);
-  if (status.code == STINT_OK)
-    status = stint_model_memory(opened, &session, &memory);
-  if (status.code != STINT_OK) {
-    char message[512];
-    stint_status_format(&status, opened, message, sizeof(message));
-    diagnostics.report(Problem::Failed, llvm::Twine("internal error: the runtime refuses the plan: ") + message);
-  }
-  stint_model_release(opened);
-  result.ram.plan = memory.plan;
-  result.ram.constants = memory.constants;
-  result.ram.weights = memory.weights;
-  return status.code == STINT_OK;
+void Compilation::planContract() {
+  measurePlan(*model.module, result.ram);
+  result.kernels = serialise::kernelsOf(*model.module).size();
+  result.dispatches = 0;
+  for (auto entry : model.module->getOps<plan::EntryOp>())
+    result.dispatches += llvm::range_size(entry.getOps<plan::DispatchOp>());
 }
 
-bool Compilation::withinRam() {
-  uint64_t needed = result.ram.committed();
-  if (!options.maxRam || needed <= *options.maxRam)
-    return true;
-  std::string message;
-  llvm::raw_string_ostream os(message);
-  os << "--max-ram " << *options.maxRam << ": a session needs " << needed << " bytes of RAM (" << result.ram.arena
-     << " arena, " << result.ram.ports << " inputs and outputs, " << result.ram.scratch << " scratch, "
-     << result.ram.plan << " plan, " << result.ram.code << " code, " << result.ram.constants
-     << " constants); no arena could be smaller than " << result.ram.lowerBound
-     << ". Lower the upper bounds given with --dim, or raise --max-ram";
-  diagnostics.report(Problem::Failed, os.str());
-  return false;
+/// Another search for a smaller arena. Kernels need not be made again: what
+/// they may do in place was decided before places were.
+bool Compilation::searchMemory() {
+  result.note("memory searched once more to fit --max-ram");
+  MemorySearch search;
+  search.seed = options.seed;
+  search.effort <<= 5;
+  if (!passes("plan and memory", [&](OpPassManager &passes) { addMemoryPasses(passes, search); }))
+    return false;
+  planContract();
+  return true;
 }
 
 bool Compilation::writeFile(std::vector<serialise::VariantCode> code) {
-  result.time.stage("weights and file");
   serialise::PlanInput input;
   input.module = *model.module;
   input.model = llvm::sys::path::stem(options.input).str();
-  input.files = files;
+  input.files = files.contents();
   input.variants = std::move(code);
-  auto sizes = serialise::writePlan(input, options.output, [&](const serialise::PlanSizes &, llvm::StringRef file) {
-    return runtimeContract(file) && withinRam();
-  });
-  if (!sizes)
-    return fail(sizes.takeError());
-  result.fileBytes = sizes->file;
-  result.sharedWeights = sizes->sharedWeights;
-  return diagnostics.ok();
-}
-
-bool Compilation::write(llvm::StringRef path, llvm::StringRef bytes) {
-  if (path.empty()) {
-    text << bytes;
-    text.flush();
-    return true;
+  bool fits = true;
+  // A file that the runtime does not accept, or that takes too much memory,
+  // never gets its name.
+  auto accept = [&](const serialise::PlanSizes &, llvm::StringRef file) {
+    result.time.stage("check");
+    if (llvm::Error error = measureFile(file, result.ram)) {
+      diagnostics.report(Problem::Failed,
+                         "internal error: the runtime refuses the plan: " + toString(std::move(error)));
+      return false;
+    }
+    fits = !options.maxRam || result.ram.committed() <= *options.maxRam;
+    return fits;
+  };
+  for (bool again : {false, true}) {
+    result.time.stage("weights and file");
+    auto sizes = serialise::writePlan(input, options.output, accept);
+    if (!sizes)
+      return fail(sizes.takeError());
+    result.fileBytes = sizes->file;
+    result.sharedWeights = sizes->sharedWeights;
+    if (fits)
+      return diagnostics.ok();
+    uint64_t needed = result.ram.committed(), perfect = needed - result.ram.arena + result.ram.lowerBound;
+    if (again || perfect > *options.maxRam)
+      break;
+    if (!searchMemory())
+      return false;
   }
-  return fail(serialise::writeFile(path, llvm::arrayRefFromStringRef(bytes)));
+  bool hasSymbols = graph::Symbols::of(*model.module).size() > 0;
+  diagnostics.report(Problem::Failed,
+                     ramMessage(result.ram, *options.maxRam, tensorsAtPeak(*model.module), hasSymbols));
+  return false;
 }
 
 bool Compilation::emitText() {
   result.time.stage("emit");
-  std::string all;
-  llvm::raw_string_ostream os(all);
-  if (options.emit == Emit::Graph || options.emit == Emit::Schedule || options.emit == Emit::Plan) {
-    model.module->print(os);
-    os << "\n";
-    return write(options.output, os.str());
-  }
-  StringRef comment = options.emit == Emit::Kernel ? "//" : options.emit == Emit::Llvm ? ";" : "#";
-  for (const target::Variant &variant : variants) {
-    auto variantText = kernelText(*model.module, variant, options.emit);
-    if (!variantText)
-      return fail(variantText.takeError());
-    os << comment << " variant " << variant.name << " of " << variant.family << "\n" << *variantText;
-  }
-  return write(options.output, os.str());
-}
-
-/// `--emit object`: OUT for one variant, OUT with the variant's name before
-/// its ending for each of several. `--emit static-library`: the first variant.
-bool Compilation::emitObjects() {
-  result.time.stage("kernels");
-  if (options.emit == Emit::StaticLibrary && variants.size() > 1) {
-    std::string names;
-    for (const target::Variant &variant : variants)
-      names += (names.empty() ? "" : ", ") + variant.name;
-    diagnostics.report(Problem::Usage,
-                       "--emit static-library makes the code of one variant: choose it with --cpu (" + names + ")");
-    return false;
-  }
-  for (const target::Variant &variant : variants) {
-    uint64_t scratch = 0;
-    auto object = kernelObject(*model.module, variant, scratch);
-    if (!object)
-      return fail(object.takeError());
-    if (options.emit == Emit::StaticLibrary)
-      return fail(writeStaticLibrary(*model.module, *object, scratch, options.output));
-    SmallString<256> path(options.output);
-    if (variants.size() > 1)
-      llvm::sys::path::replace_extension(path, Twine(variant.name) + llvm::sys::path::extension(options.output));
-    if (!write(path, StringRef(object->data(), object->size())))
-      return false;
-  }
+  auto all = textOf(*model.module, variants, options.emit);
+  if (!all)
+    return fail(all.takeError());
+  if (!options.output.empty())
+    return fail(serialise::writeFile(options.output, llvm::arrayRefFromStringRef(*all)));
+  text << *all;
+  text.flush();
   return true;
 }
 

@@ -85,6 +85,7 @@ int driver::explain(const Options &options, bool json, llvm::raw_ostream &os, im
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   import::ImportOptions importOptions;
   importOptions.dims = options.dims;
+  importOptions.constants = options.constants;
   importOptions.otherDims = kAnyDim;
   import::ImportedModel model = import::importFile(options.input, importOptions, context, diagnostics);
   if (model.operators.empty() && !diagnostics.ok()) {

@@ -41,6 +41,15 @@ Error driver::parseDim(StringRef text, StringMap<import::DimBounds> &dims) {
   return Error::success();
 }
 
+Error driver::parseConstant(StringRef text, StringMap<std::string> &constants) {
+  auto [name, path] = text.split('=');
+  if (name.empty() || path.empty())
+    return problem("--constant '" + text + "': expected NAME=FILE, as in axes=axes.pb");
+  if (!constants.try_emplace(name, path.str()).second)
+    return problem("--constant '" + text + "': input '" + name + "' is given twice");
+  return Error::success();
+}
+
 Expected<uint64_t> driver::parseBytes(StringRef text) {
   uint64_t factor = 1, value;
   StringRef digits = text;

@@ -21,7 +21,7 @@ enum class Emit {
   Llvm,          // per variant: optimised LLVM IR
   Assembly,      // per variant
   Object,        // an ELF object per variant
-  StaticLibrary, // an archive of one variant's kernels, and a header
+  StaticLibrary, // an archive of the kernels, and a header
 };
 /// The word for `--emit`, or nullopt.
 std::optional<Emit> parseEmit(llvm::StringRef word);
@@ -31,12 +31,18 @@ struct Options {
   std::string output;                          // empty: text goes to standard output
   std::string targets = "host", cpu, features; // see target::resolve
   llvm::StringMap<import::DimBounds> dims;
+  /// Inputs that always have one value, and the TensorProto file with it.
+  llvm::StringMap<std::string> constants;
   std::optional<uint64_t> maxRam; // bytes a device may commit
+  uint64_t seed = 0;              // of searches by chance
   Emit emit = Emit::File;
 };
 
 /// Adds `NAME=N` or `NAME=LO..HI`. Errors say what is wrong with the text.
 llvm::Error parseDim(llvm::StringRef text, llvm::StringMap<import::DimBounds> &dims);
+
+/// Adds `NAME=FILE`. Errors say what is wrong with the text.
+llvm::Error parseConstant(llvm::StringRef text, llvm::StringMap<std::string> &constants);
 
 /// A size in bytes: digits, with K, M or G (powers of 1024) after them if
 /// wanted.

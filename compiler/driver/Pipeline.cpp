@@ -12,8 +12,16 @@ void driver::addGraphPasses(mlir::OpPassManager &passes) {
   passes.addPass(passes::createSimplifyGraph());
 }
 
+// What depends on the model alone, and not on its inputs.
+void driver::addConstantPasses(mlir::OpPassManager &passes) {
+  // It becomes a function of its own, which FoldStage compiles and runs.
+  passes.addPass(passes::createHoistConstants());
+}
+
 // Where every element of every tensor lies in memory.
 void driver::addLayoutPasses(mlir::OpPassManager &passes) {
+  // Folded constants are weights now: work on them becomes steps of recipes.
+  passes.addPass(passes::createSimplifyGraph());
   // Channels-last around convolutions, panels for what contractions multiply
   // by; other values follow their operands.
   passes.addPass(passes::createAssignLayouts());
@@ -35,12 +43,18 @@ void driver::addFusionPasses(mlir::OpPassManager &passes) {
 void driver::addSchedulePasses(mlir::OpPassManager &passes) {
   // Equal kernels share one function.
   passes.addPass(passes::createOutlineKernels());
+  // The order in which they run leaves as few bytes alive at once as it can.
+  passes.addPass(passes::createOrderKernels());
 }
 
 // From tensors to memory.
-void driver::addPlanPasses(mlir::OpPassManager &passes) {
+void driver::addPlanPasses(mlir::OpPassManager &passes, const MemorySearch &search) {
   // Sizes, shapes and grids become registers, calls become dispatches.
   passes.addPass(passes::createBuildPlan());
+  addMemoryPasses(passes, search);
+}
+
+void driver::addMemoryPasses(mlir::OpPassManager &passes, const MemorySearch &search) {
   // Buffers get their places in the arena.
-  passes.addPass(passes::createPlanMemory());
+  passes.addPass(passes::createPlanMemory({search.effort, search.seed}));
 }

@@ -6,12 +6,21 @@
 
 namespace stint::driver {
 
+/// How hard memory is searched for.
+struct MemorySearch {
+  uint64_t effort = uint64_t(1) << 27; // pairs of buffers looked at
+  uint64_t seed = 0;
+};
+
 /// Stages of the pipeline; each takes the form the one before leaves.
 void addGraphPasses(mlir::OpPassManager &passes);
+void addConstantPasses(mlir::OpPassManager &passes);
 void addLayoutPasses(mlir::OpPassManager &passes);
 void addFusionPasses(mlir::OpPassManager &passes);
 void addSchedulePasses(mlir::OpPassManager &passes);
-void addPlanPasses(mlir::OpPassManager &passes);
+void addPlanPasses(mlir::OpPassManager &passes, const MemorySearch &search);
+/// Again for a plan that has memory already.
+void addMemoryPasses(mlir::OpPassManager &passes, const MemorySearch &search);
 
 } // namespace stint::driver
 

@@ -50,33 +50,39 @@ json::Object RamContract::json() const {
 
 void Stopwatch::stop() {
   if (running != SIZE_MAX)
-    stages[running].second += std::chrono::duration<double>(Clock::now() - begin).count();
+    rows[running].seconds += std::chrono::duration<double>(Clock::now() - begin).count();
   running = SIZE_MAX;
 }
 
 void Stopwatch::stage(StringRef name) {
   stop();
-  auto found = llvm::find_if(stages, [&](const auto &stage) { return stage.first == name; });
-  running = found - stages.begin();
-  if (found == stages.end())
-    stages.push_back({name.str(), 0});
+  auto found = llvm::find_if(rows, [&](const Row &row) { return !row.isDetail && row.name == name; });
+  running = found - rows.begin();
+  if (found == rows.end())
+    rows.push_back({name.str()});
   begin = Clock::now();
 }
+
+void Stopwatch::detail(StringRef name, double seconds) { rows.push_back({name.str(), seconds, true}); }
 
 void Stopwatch::print(raw_ostream &os) {
   stop();
   double total = 0;
-  for (const auto &[name, seconds] : stages)
-    total += seconds;
-  for (const auto &[name, seconds] : stages)
-    os << formatv("  {0,-28} {1,9:f1} ms {2,5:f1} %\n", name, seconds * 1e3, total ? seconds / total * 100 : 0);
+  for (const Row &row : rows)
+    total += row.isDetail ? 0 : row.seconds;
+  for (const Row &row : rows) {
+    os << formatv("  {0,-28} {1,9:f1} ms", (row.isDetail ? "  " : "") + row.name, row.seconds * 1e3);
+    if (!row.isDetail)
+      os << formatv(" {0,5:f1} %", total ? row.seconds / total * 100 : 0);
+    os << "\n";
+  }
   os << formatv("  {0,-28} {1,9:f1} ms\n", "total", total * 1e3);
 }
 
 json::Object Stopwatch::json() {
   stop();
   json::Object object;
-  for (const auto &[name, seconds] : stages)
-    object[name] = seconds;
+  for (const Row &row : rows)
+    object[row.name] = row.seconds;
   return object;
 }

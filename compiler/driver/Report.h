@@ -38,13 +38,20 @@ class Stopwatch {
 public:
   /// Ends the running stage and begins one; equal names add up.
   void stage(llvm::StringRef name);
+  /// A part of the running stage, measured elsewhere: no part of the total.
+  void detail(llvm::StringRef name, double seconds);
   void stop();
   void print(llvm::raw_ostream &os);
   llvm::json::Object json();
 
 private:
   using Clock = std::chrono::steady_clock;
-  std::vector<std::pair<std::string, double>> stages; // seconds
+  struct Row {
+    std::string name;
+    double seconds = 0;
+    bool isDetail = false;
+  };
+  std::vector<Row> rows;
   Clock::time_point begin;
   size_t running = SIZE_MAX;
 };

@@ -1,6 +1,6 @@
-// Dynamic dimensions without --dim get the range that the inputs have. Model
-// inputs that are given as data but that the compiler needs as constants are
-// the caller's business (--constant).
+// Dynamic dimensions without --dim get the range that the inputs have. Inputs
+// that the compiler needs as constants are named with --constant; their data
+// in the sets is not looked at.
 #include "compiler/driver/Verify.h"
 
 #include "compiler/import/OnnxReader.h"
@@ -129,6 +129,8 @@ void Verification::boundDims(StringMap<import::DimBounds> &dims) {
   for (const DataSet &set : sets)
     for (size_t number = 0; number < inputNames.size(); ++number) {
       const std::string &name = inputNames[number];
+      if (options.compile.constants.count(name))
+        continue;
       auto input = llvm::find_if(model->graph.inputs, [&](const import::ValueInfo &v) { return v.name == name; });
       if (number >= set.inputs.size() || input->dims.size() != set.inputs[number].tensor.dims.size())
         continue;
@@ -272,7 +274,7 @@ bool Verification::runSet(const DataSet &set, bool &same) {
     while (stint_model_input(plan, 0, number, &port).code == STINT_OK && inputNames[i] != port.name)
       ++number;
     if (number == stint_model_input_count(plan, 0))
-      continue; // nothing depends on it
+      continue; // a constant, or nothing depends on it
     stint_tensor place = {};
     place.size = sizeof(place);
     done = check(stint_session_set_input_shape(session, number, tensor.dims.size(), tensor.dims.data()), set.name) &&

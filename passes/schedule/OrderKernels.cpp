@@ -105,7 +105,10 @@ public:
       for (size_t value : call.reads)
         makers.insert(values[value].maker);
       before[i] = SmallVector<size_t>(makers.getArrayRef());
-      llvm::stable_sort(before[i], [&](size_t a, size_t b) { return needs[a] - written(a) > needs[b] - written(b); });
+      llvm::sort(before[i], [&](size_t a, size_t b) {
+        double aBeyond = needs[a] - written(a), bBeyond = needs[b] - written(b);
+        return aBeyond != bBeyond ? aBeyond > bBeyond : a < b;
+      });
       double held = 0;
       for (size_t maker : before[i]) {
         needs[i] = std::max(needs[i], held + needs[maker]);

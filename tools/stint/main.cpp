@@ -4,6 +4,7 @@
 #include "compiler/driver/Compiler.h"
 #include "compiler/driver/Crash.h"
 #include "compiler/driver/Explain.h"
+#include "compiler/driver/HtmlReport.h"
 #include "compiler/driver/Inspect.h"
 #include "compiler/driver/Verify.h"
 #include "runtime/schema/version.h"
@@ -18,8 +19,8 @@ namespace {
 
 /// Words of the command line that need a second look.
 struct Words {
-  std::vector<std::string> dims;
-  std::string maxRam, emit, json;
+  std::vector<std::string> dims, constants;
+  std::string maxRam, emit, json, report;
   bool timing = false, quiet = false, verbose = false;
 };
 
@@ -32,6 +33,9 @@ int usage(const std::string &message) {
 int readWords(const Words &words, Options &options) {
   for (const std::string &dim : words.dims)
     if (llvm::Error error = parseDim(dim, options.dims))
+      return usage(llvm::toString(std::move(error)));
+  for (const std::string &constant : words.constants)
+    if (llvm::Error error = parseConstant(constant, options.constants))
       return usage(llvm::toString(std::move(error)));
   if (!words.maxRam.empty()) {
     llvm::Expected<uint64_t> bytes = parseBytes(words.maxRam);
@@ -62,6 +66,12 @@ void addModelOptions(CLI::App *command, Options &options, Words &words) {
   command->add_option("--dim", words.dims, "Bounds of a dynamic dimension: NAME=N or NAME=LO..HI; may be repeated")
       ->type_name("NAME=RANGE")
       ->allow_extra_args(false);
+  command
+      ->add_option("--constant", words.constants,
+                   "An input that always has the value in a TensorProto file, such as the axes of a reduction; may be "
+                   "repeated")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
 }
 
 void addTargetOptions(CLI::App *command, Options &options) {
@@ -74,6 +84,10 @@ void addTargetOptions(CLI::App *command, Options &options) {
 }
 
 void printResult(const Options &options, const Words &words, Result &result) {
+  if (words.verbose) {
+    for (const std::string &note : result.notes)
+      llvm::errs() << note << "\n";
+  }
   if (!words.quiet && options.emit == Emit::File) {
     llvm::outs() << llvm::formatv("{0}: {1}, {2} kernels in {3} dispatches; code", options.output,
                                   readableBytes(result.fileBytes), result.kernels, result.dispatches);
@@ -121,6 +135,8 @@ int runCompile(Options &options, const Words &words) {
   bool wantsFile = options.emit == Emit::File || options.emit == Emit::Object || options.emit == Emit::StaticLibrary;
   if (options.output.empty() && wantsFile)
     return usage("compile: -o says where the result goes, as in -o model.stint");
+  if (!words.report.empty() && options.emit != Emit::File)
+    return usage("compile: --report is about a plan file, not what --emit writes instead");
   import::Diagnostics diagnostics;
   Result result;
   runOnDeepStack([&] { result = compile(options, diagnostics, llvm::outs()); });
@@ -128,6 +144,11 @@ int runCompile(Options &options, const Words &words) {
   if (!result.ok)
     return diagnostics.exitCode() ? diagnostics.exitCode() : 1;
   printResult(options, words, result);
+  if (!words.report.empty())
+    if (llvm::Error error = writeHtmlReport(words.report, options, result)) {
+      llvm::errs() << "stint: " << llvm::toString(std::move(error)) << "\n";
+      return 1;
+    }
   return words.json.empty() ? 0 : writeJson(words.json, options, result);
 }
 
@@ -152,8 +173,14 @@ int runMain(int argc, char **argv) {
                    "Write a stage instead: graph, schedule, plan, kernel, llvm, asm, object, static-library")
       ->type_name("STAGE");
   compileCommand->add_option("--json", compileWords.json, "Write sizes, memory and times here")->type_name("FILE");
+  compileCommand->add_option("--report", compileWords.report, "Write a page about what was made here")
+      ->type_name("FILE.html");
+  compileCommand->add_option("--seed", compileOptions.seed, "Where searches by chance begin: equal seeds, equal bytes")
+      ->type_name("N")
+      ->capture_default_str();
   compileCommand->add_flag("--timing", compileWords.timing, "Print how long each stage took");
-  compileCommand->add_flag("-q,--quiet", compileWords.quiet, "Print problems only");
+  auto *quiet = compileCommand->add_flag("-q,--quiet", compileWords.quiet, "Print problems only");
+  compileCommand->add_flag("-v,--verbose", compileWords.verbose, "Print what was done on the way")->excludes(quiet);
 
   VerifyOptions verifyOptions;
   Words verifyWords;
