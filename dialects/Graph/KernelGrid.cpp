@@ -1,16 +1,21 @@
 // Grid and tile of a kernel from its region.
 #include "dialects/Graph/KernelGrid.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 using namespace stint::graph;
 
 /// Elements a workgroup should touch at least, so that claiming it is cheap
 /// beside running it.
 static constexpr int64_t kElementsPerWorkgroup = 16384;
-/// Rows of a contraction per workgroup: a multiple of every register tile.
-static constexpr int64_t kRowsPerWorkgroup = 96;
-/// Bytes of B panels that stay in a core's L2 cache while rows pass by.
-static constexpr int64_t kPanelBytesPerWorkgroup = 256 * 1024;
+/// Rows of a contraction per workgroup at most, and what they are a multiple
+/// of: the rows of most register tiles.
+static constexpr int64_t kRowsPerWorkgroup = 128, kRowsMultiple = 6;
+/// Panels per workgroup at most: rows that are packed serve all of them.
+static constexpr int64_t kPanelsPerWorkgroup = 16;
+/// Workgroups that threads should find, unless they do less than this.
+static constexpr int64_t kWorkgroups = 8, kFlopsPerWorkgroup = 1 << 21;
 
 static GraphTensorType tensorType(Value value) { return cast<GraphTensorType>(value.getType()); }
 
@@ -78,7 +83,6 @@ static KernelGrid contractionGrid(Block &body) {
   Symbols symbols = Symbols::of(body.getParentOp());
   AffineExpr one = getAffineConstantExpr(1, context);
   AffineExpr batches = one, rows = one, columns = one, k = one;
-  int64_t bytes = 4;
   for (Operation &op : body) {
     if (auto matmul = dyn_cast<MatMulOp>(op)) {
       GraphTensorType lhs = tensorType(matmul.getLhs()), rhs = tensorType(matmul.getRhs());
@@ -90,7 +94,6 @@ static KernelGrid contractionGrid(Block &body) {
       rows = rows * result.getDim(result.getRank() - 2);
       columns = result.getShape().back();
       k = lhs.getShape().back();
-      bytes = elementBytes(rhs.getElementType());
     } else if (auto conv = dyn_cast<ConvOp>(op)) {
       GraphTensorType weight = tensorType(conv.getWeight()), result = tensorType(conv.getResult());
       batches = weight.getDim(0);
@@ -100,16 +103,25 @@ static KernelGrid contractionGrid(Block &body) {
       rows = result.getDim(0);
       for (AffineExpr dim : result.getShape().drop_front(2))
         rows = rows * dim;
-      bytes = elementBytes(weight.getElementType());
     }
   }
-  int64_t panelBytes = upperOr(symbols, k, 1 << 24) * kPanelColumns * bytes;
-  int64_t panels = std::max<int64_t>(kPanelBytesPerWorkgroup / panelBytes, 1);
-  // Few rows: cut the columns finer instead, so that all threads have work.
-  if (symbols.upper(rows) < 2 * kRowsPerWorkgroup)
-    panels = std::min<int64_t>(panels, std::max<int64_t>(upperOr(symbols, columns, 1 << 24) / kPanelColumns / 16, 1));
+  int64_t rowsTile = contractionRows(symbols.upper(rows)), limit = 1 << 24;
+  int64_t rowBlocks = upperOr(symbols, rows.ceilDiv(rowsTile) * batches, limit);
+  int64_t allPanels = upperOr(symbols, columns.ceilDiv(kPanelColumns), limit);
+  int64_t panelFlops =
+      2 * kPanelColumns * std::min(upperOr(symbols, rows, limit), rowsTile) * upperOr(symbols, k, limit);
+  int64_t panels = std::min(allPanels, kPanelsPerWorkgroup);
+  while (panels > 1 && rowBlocks * llvm::divideCeil(allPanels, panels) < kWorkgroups &&
+         panels / 2 * panelFlops >= kFlopsPerWorkgroup)
+    panels = (panels + 1) / 2;
   auto constant = [&](int64_t v) { return getAffineConstantExpr(v, context); };
-  return {{batches, rows, columns.ceilDiv(kPanelColumns)}, {one, constant(kRowsPerWorkgroup), constant(panels)}};
+  return {{batches, rows, columns.ceilDiv(kPanelColumns)}, {one, constant(rowsTile), constant(panels)}};
+}
+
+int64_t stint::graph::contractionRows(int64_t rows) {
+  rows = std::clamp<int64_t>(rows, 1, int64_t(1) << 40);
+  int64_t blocks = llvm::divideCeil(rows, kRowsPerWorkgroup);
+  return llvm::alignTo(llvm::divideCeil(rows, blocks), kRowsMultiple);
 }
 
 KernelGrid stint::graph::gridOf(KernelKind kind, Block &body) {

@@ -41,6 +41,9 @@ llvm::SmallVector<mlir::AffineExpr> memoryExtents(GraphTensorType type);
 /// (n, d0, d1, …) in row-major order. Axis 2: panels of one group's channels.
 KernelGrid gridOf(KernelKind kind, mlir::Block &body);
 
+/// Rows of a contraction in one workgroup, if there are at most `rows`.
+int64_t contractionRows(int64_t rows);
+
 } // namespace stint::graph
 
 #endif

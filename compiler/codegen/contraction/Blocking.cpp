@@ -1,5 +1,5 @@
-// Register tile: accumulators take three quarters of the vector registers,
-// the rest holds a row of B and broadcasts of A.
+// Register tile: as many rows as leave registers for a row of B, a broadcast of
+// A, and products on their way to an addition where there is no fma.
 // Cache blocks: a panel's K steps stay in L1 while the rows of a block pass by
 // from L2; partial sums of the block's panels wait in scratch.
 #include "compiler/codegen/contraction/Blocking.h"
@@ -11,16 +11,14 @@ using namespace mlir;
 using namespace stint;
 using namespace stint::codegen;
 
-/// Rows of a block: what KernelGrid.h gives a workgroup, so that one block is
-/// one workgroup as a rule; a multiple of all tiles.
-static constexpr int64_t kBlockRows = 96;
 /// Panels that share a packed block of rows.
 static constexpr int64_t kBlockPanels = 16;
 
 /// Panels from which on rows are packed even if they could be read in place.
 static constexpr int64_t kPanelsToPack = 4;
-/// Registers for products on their way to an addition, without fma.
-static constexpr int64_t kProductRegisters = 3;
+/// Rows of a register tile at most: more are hardly faster, and leave more to
+/// smaller tiles.
+static constexpr int64_t kMostRows = 24;
 
 /// Elements of A's row that are copied as one piece: a kernel's innermost
 /// dimension where it is contiguous, else the channels. 0 if not known.
@@ -41,8 +39,8 @@ Blocking Blocking::of(const Problem &problem, const graph::Symbols &symbols, con
 
   int64_t registersPerRow =
       std::max<int64_t>(graph::kPanelColumns * problem.accumulatorBytes() / variant.vectorBytes, 1);
-  int64_t forSums = variant.vectorRegisters * 3 / 4 - (variant.hasFma ? 0 : kProductRegisters);
-  int64_t most = std::max<int64_t>(forSums / registersPerRow, 1);
+  int64_t forSums = variant.vectorRegisters - registersPerRow - (variant.hasFma ? 2 : 3);
+  int64_t most = std::clamp<int64_t>(forSums / registersPerRow, 1, kMostRows);
   for (int64_t rows = most; rows >= 1; rows = llvm::divideCeil(rows, 2)) {
     if (rows < rowsUpper || blocking.tiles.empty() || blocking.tiles.back() > rowsUpper)
       blocking.tiles.push_back(std::min(rows, std::max(rowsUpper, int64_t(1))));
@@ -74,7 +72,7 @@ Blocking Blocking::of(const Problem &problem, const graph::Symbols &symbols, con
     blocking.oneBlock = blocking.k >= kUpper;
   }
   blocking.wholeRuns = blocking.oneBlock || (run > 0 && blocking.k % run == 0);
-  blocking.rows = llvm::alignTo(std::min(kBlockRows, rowsUpper), blocking.tiles.front());
+  blocking.rows = llvm::alignTo(graph::contractionRows(rowsUpper), blocking.tiles.front());
   blocking.panels = std::min(kBlockPanels, panelsUpper);
   // One cache line more, so that rows do not all fall on the same cache sets.
   blocking.packedStride = llvm::alignTo(blocking.k, 16) + 16;

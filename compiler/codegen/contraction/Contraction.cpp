@@ -26,6 +26,8 @@ using namespace stint::codegen;
 namespace {
 
 constexpr int64_t kColumns = graph::kPanelColumns;
+/// Cache lines that a tile prefetches at most.
+constexpr int64_t kMostPrefetched = 32;
 
 class ContractionGenerator {
 public:
@@ -166,6 +168,8 @@ private:
   void emitTile(int64_t rows, bool full, const Tile &tile) {
     OpBuilder &builder = kernel.builder;
     Location loc = kernel.loc;
+    if (full)
+      prefetch(tile);
     // One address and distances from it: constants where K is one.
     Value base, distance;
     int64_t bytes = blocking.pack ? problem.accumulatorBytes() : problem.elementBytes();
@@ -209,6 +213,20 @@ private:
         });
     for (int64_t i = 0; i < rows; ++i)
       kernel.store(result[i], place(i));
+  }
+
+  /// Brings a part of the next panel's K steps into the cache: all tiles of a
+  /// block of rows together bring all of it.
+  void prefetch(const Tile &tile) {
+    int64_t tiles = blocking.rows / blocking.tiles.front(), line = 64;
+    int64_t bytes = llvm::alignTo(llvm::divideCeil(blocking.k * kColumns * problem.elementBytes(), tiles), line);
+    if (!tile.b || tiles < 2 || bytes > kMostPrefetched * line)
+      return;
+    Value at = kernel.div(kernel.sub(tile.row, firstRow), kernel.constant(blocking.tiles.front()));
+    Value next = kernel.add(kernel.mul(at, bytes), kernel.mul(k, kColumns * problem.elementBytes()));
+    for (int64_t offset = 0; offset < bytes; offset += line)
+      kernel.builder.create<LLVM::Prefetch>(kernel.loc, kernel.address(tile.b, kernel.add(next, offset), 1),
+                                            /*rw=*/0, /*hint=*/3, /*cache=*/1);
   }
 
   /// Scalar constant of an operand that is none of the kernel's buffers.

@@ -1,5 +1,7 @@
 // GFLOP/s of one thread for some contractions, run as the plan would cut them:
 //   contraction-bench [variant [substring of a name]]
+//   contraction-bench variant gemm M K N [element]
+//   contraction-bench variant asm M K N [element]     prints its code
 #include "compiler/codegen/contraction/Contraction.h"
 #include "dialects/Graph/KernelGrid.h"
 #include "test/compiler/codegen/contraction/KernelText.h"
@@ -105,6 +107,13 @@ double measure(const Benchmark &benchmark, const target::Variant &variant) {
   unmapCode(code, compiled.code.bytes.size());
   return best;
 }
+
+void printAssembly(const std::string &text, const target::Variant &variant) {
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, mlir::ParserConfig(&context()));
+  mlir::OwningOpRef<mlir::ModuleOp> into = mlir::ModuleOp::create(mlir::UnknownLoc::get(&context()));
+  llvm::cantFail(codegen::lowerContraction(*module->getOps<mlir::func::FuncOp>().begin(), variant, *into));
+  llvm::outs() << llvm::cantFail(codegen::emitText(*into, variant, codegen::TextKind::assembly));
+}
 } // namespace
 
 int main(int argc, char **argv) {
@@ -130,6 +139,13 @@ int main(int argc, char **argv) {
       gemm(512, 512, 512, Epilogue::biasRelu, "f16"),
       gemm(512, 512, 512, Epilogue::biasRelu, "f64"),
   };
+  if (argc > 5) {
+    all = {gemm(atol(argv[3]), atol(argv[4]), atol(argv[5]), Epilogue::biasRelu, argc > 6 ? argv[6] : "f32")};
+  }
+  if (only == "asm") {
+    printAssembly(all.front().text, variant);
+    return 0;
+  }
   for (const Benchmark &benchmark : all) {
     if (benchmark.name.find(only) == std::string::npos)
       continue;
