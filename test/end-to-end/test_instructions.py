@@ -13,8 +13,8 @@ FORMATS = {1: ("elf64-x86-64", "x86_64"), 2: ("elf64-littleaarch64", "aarch64")}
 # registers of their width, and fused multiply-add where they have it.
 MUST = {
     "v2": [r"mulps\s", r"addps\s"],
-    "v3": [r"vfmadd\w+ps .*%ymm"],
-    "v4": [r"vfmadd\w+ps .*%zmm"],
+    "v3": [r"vfmadd\w+ps\s.*%ymm"],
+    "v4": [r"vfmadd\w+ps\s.*%zmm"],
     "neon": [r"fmla\s+v\d+\.4s"],
 }
 MUST_NOT = {"v2": r"%ymm|%zmm|vfmadd", "v3": r"%zmm|%k[0-7]"}
