@@ -220,19 +220,39 @@ static std::string mismatch(func::FuncOp kernel, const Case &test) {
   return "";
 }
 
+namespace {
+/// The kernels of some cases, compiled; equal texts share one.
+struct Program {
+  std::vector<Kernel> kernels;
+  std::vector<size_t> kernelOf; // by case
+  codegen::LinkedCode code;
+
+  Program(ArrayRef<Case> cases, const Lower &lower, const target::Variant &variant) {
+    llvm::StringMap<size_t> numbers;
+    for (const Case &test : cases) {
+      auto [it, isNew] = numbers.try_emplace(test.text, kernels.size());
+      if (isNew)
+        kernels.push_back(parse(test.text, kernels.size()));
+      kernelOf.push_back(it->second);
+    }
+    code = link(kernels, lower, variant);
+  }
+};
+} // namespace
+
+std::vector<test::Outcome> stint::test::compileCases(ArrayRef<Case> cases, const Lower &lower,
+                                                     const target::Variant &variant) {
+  Program program(cases, lower, variant);
+  std::vector<test::Outcome> outcomes;
+  for (size_t number : program.kernelOf)
+    outcomes.push_back({program.kernels[number].error, {}});
+  return outcomes;
+}
+
 std::vector<test::Outcome> stint::test::runCases(ArrayRef<Case> cases, const Lower &lower,
                                                  const target::Variant &variant) {
-  llvm::StringMap<size_t> numbers;
-  std::vector<Kernel> kernels;
-  std::vector<size_t> kernelOf;
-  for (const Case &test : cases) {
-    auto [it, isNew] = numbers.try_emplace(test.text, kernels.size());
-    if (isNew)
-      kernels.push_back(parse(test.text, kernels.size()));
-    kernelOf.push_back(it->second);
-  }
-  codegen::LinkedCode code = link(kernels, lower, variant);
-
+  Program program(cases, lower, variant);
+  auto &[kernels, kernelOf, code] = program;
   std::vector<test::Outcome> outcomes(cases.size());
   std::vector<std::vector<char>> jobs;
   for (size_t i = 0; i < cases.size(); ++i) {

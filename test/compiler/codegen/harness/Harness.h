@@ -49,6 +49,8 @@ struct Outcome {
 /// Lowers, compiles, links and runs all cases for one variant. Cases of equal
 /// text share a kernel.
 std::vector<Outcome> runCases(llvm::ArrayRef<Case> cases, const Lower &lower, const target::Variant &variant);
+/// Only compiles them: no results.
+std::vector<Outcome> compileCases(llvm::ArrayRef<Case> cases, const Lower &lower, const target::Variant &variant);
 Outcome runKernel(std::string text, std::vector<int64_t> symbols, std::vector<Tensor> operands, const Lower &lower,
                   llvm::StringRef variant);
 /// What the reference computes for the case.
@@ -62,20 +64,26 @@ struct Compiled {
 };
 Compiled compileKernels(llvm::ArrayRef<std::string> texts, const Lower &lower, const target::Variant &variant);
 
+/// A case with random operands: operand i holds fills[i], or the last of
+/// them, or the default.
+Case randomCase(std::string name, std::string text, std::vector<int64_t> symbols, llvm::ArrayRef<Fill> fills,
+                Tolerance tolerance, uint64_t seed);
+/// What is wrong with an outcome, or "".
+std::string judge(const Outcome &outcome, const Outcome &expected, const Tolerance &tolerance);
+
 class Suite {
 public:
   explicit Suite(Lower lower) : lower(std::move(lower)) {}
 
-  /// Adds a case with random operands: operand i holds fills[i], or the last
-  /// of them, or the default. Returned to be changed; valid until the next.
+  /// Adds a random case. Returned to be changed; valid until the next.
   Case &add(std::string name, std::string text, std::vector<int64_t> symbols = {}, std::vector<Fill> fills = {},
             Tolerance tolerance = {});
   void add(Case test) { cases.push_back(std::move(test)); }
   size_t size() const { return cases.size(); }
 
   /// Runs everything for each variant and reports what is wrong as failures of
-  /// the current GoogleTest test. Variants that can't be run here are named
-  /// and skipped. `every`: only each n-th kernel, with all its cases; compiling
+  /// the current GoogleTest test. For variants that can't be run here, kernels
+  /// are only compiled, and it says so. `every`: only each n-th kernel, with all its cases; compiling
   /// takes most of the time. In the environment: STINT_KERNELS=substring picks
   /// cases by name; STINT_EVERY=1 takes every kernel; STINT_ISOLATE=1 runs each
   /// case in a process of its own, so that a crash of the generator is one

@@ -158,24 +158,32 @@ static void windowReduce(graph::WindowReduceOp op, const Environment &environmen
     results.push_back(std::move(indices));
 }
 
+static int64_t product(llvm::ArrayRef<int64_t> values) {
+  int64_t result = 1;
+  for (int64_t value : values)
+    result *= value;
+  return result;
+}
+
 static Array conv(graph::ConvOp op, const Environment &environment, const Array &input, const Array &weight) {
   Array result = environment.arrayFor(op.getResult());
   int64_t outputs = weight.shape[1], channels = weight.shape[2];
   llvm::ArrayRef<int64_t> taps = llvm::ArrayRef(weight.shape).drop_front(3),
                           extents = llvm::ArrayRef(input.shape).drop_front(2);
+  int64_t inputStep = product(extents), weightStep = product(taps); // from one channel to the next
   forEach(result.shape, [&](llvm::ArrayRef<int64_t> index) {
     int64_t group = index[1] / outputs;
     double sum = 0;
     forEach(taps, [&](llvm::ArrayRef<int64_t> tap) {
       Shape position = tapPosition(index.drop_front(2), tap, op.getStrides(), op.getDilations(), op.getPadLow());
-      bool isInside = inside(position, extents);
-      for (int64_t c = 0; c < channels; ++c) {
-        Shape from = {index[0], group * channels + c}, by = {group, index[1] % outputs, c};
-        from.insert(from.end(), position.begin(), position.end());
-        by.insert(by.end(), tap.begin(), tap.end());
-        if (isInside)
-          sum += input[from].f * weight[by].f;
-      }
+      if (!inside(position, extents))
+        return;
+      Shape from = {index[0], group * channels}, by = {group, index[1] % outputs, 0};
+      from.insert(from.end(), position.begin(), position.end());
+      by.insert(by.end(), tap.begin(), tap.end());
+      int64_t x = input.offset(from), w = weight.offset(by);
+      for (int64_t c = 0; c < channels; ++c, x += inputStep, w += weightStep)
+        sum += input.data[x].f * weight.data[w].f;
     });
     result[index].f = toRegister(sum, result.element);
   });
@@ -185,7 +193,7 @@ static Array conv(graph::ConvOp op, const Environment &environment, const Array 
 static Array matmul(graph::MatMulOp op, const Environment &environment, const Array &lhs, const Array &rhs) {
   Array result = environment.arrayFor(op.getResult());
   size_t rank = result.shape.size();
-  int64_t depth = lhs.shape.back();
+  int64_t depth = lhs.shape.back(), columns = rhs.shape.back();
   forEach(result.shape, [&](llvm::ArrayRef<int64_t> index) {
     llvm::ArrayRef<int64_t> batch = index.take_front(rank - 2);
     Shape left = broadcastIndex(batch, llvm::ArrayRef(lhs.shape).drop_back(2));
@@ -194,10 +202,12 @@ static Array matmul(graph::MatMulOp op, const Environment &environment, const Ar
     right.insert(right.end(), {0, index[rank - 1]});
     double sum = 0;
     uint64_t total = 0;
-    for (int64_t k = 0; k < depth; ++k) {
-      left.back() = right[right.size() - 2] = k;
-      sum += lhs[left].f * rhs[right].f;
-      total += static_cast<uint64_t>(lhs[left].i) * static_cast<uint64_t>(rhs[right].i);
+    // Whole rows of numbers: no index is made for each.
+    const Number *a = lhs.data.data() + (depth ? lhs.offset(left) : 0);
+    const Number *b = rhs.data.data() + (depth ? rhs.offset(right) : 0);
+    for (int64_t k = 0; k < depth; ++k, ++a, b += columns) {
+      sum += a->f * b->f;
+      total += static_cast<uint64_t>(a->i) * static_cast<uint64_t>(b->i);
     }
     result[index].f = toRegister(sum, result.element);
     result[index].i = wrapTo(static_cast<int64_t>(total), result.element);

@@ -18,30 +18,37 @@ using namespace mlir;
 using namespace stint;
 using namespace stint::test;
 
-Case &Suite::add(std::string name, std::string text, std::vector<int64_t> symbols, std::vector<Fill> fills,
-                 Tolerance tolerance) {
+Case stint::test::randomCase(std::string name, std::string text, std::vector<int64_t> symbols, ArrayRef<Fill> fills,
+                             Tolerance tolerance, uint64_t seed) {
   Case test = {std::move(name), std::move(text), std::move(symbols), {}, tolerance};
   ScopedDiagnosticHandler quiet(&context(), [](Diagnostic &) {}); // runCases says what is wrong
-  if (auto module = parseSourceString<ModuleOp>(test.text, ParserConfig(&context()))) {
-    func::FuncOp kernel = *module->getOps<func::FuncOp>().begin();
-    for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {
-      auto tensorType = cast<graph::GraphTensorType>(type);
-      Fill fill = fills.empty() ? Fill() : fills[std::min(i, fills.size() - 1)];
-      test.operands.push_back(randomTensor(shapeOf(tensorType, test.symbols), elementOf(tensorType.getElementType()),
-                                           cases.size() * 16 + i, fill));
-    }
+  auto module = parseSourceString<ModuleOp>(test.text, ParserConfig(&context()));
+  if (!module)
+    return test;
+  func::FuncOp kernel = *module->getOps<func::FuncOp>().begin();
+  for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {
+    auto tensorType = cast<graph::GraphTensorType>(type);
+    Fill fill = fills.empty() ? Fill() : fills[std::min(i, fills.size() - 1)];
+    test.operands.push_back(
+        randomTensor(shapeOf(tensorType, test.symbols), elementOf(tensorType.getElementType()), seed * 16 + i, fill));
   }
-  cases.push_back(std::move(test));
+  return test;
+}
+
+Case &Suite::add(std::string name, std::string text, std::vector<int64_t> symbols, std::vector<Fill> fills,
+                 Tolerance tolerance) {
+  cases.push_back(randomCase(std::move(name), std::move(text), std::move(symbols), fills, tolerance, cases.size()));
   return cases.back();
 }
 
-static std::string judge(const test::Outcome &outcome, const test::Outcome &expected, const Tolerance &tolerance) {
+std::string stint::test::judge(const test::Outcome &outcome, const test::Outcome &expected,
+                               const Tolerance &tolerance) {
   if (!expected.error.empty())
     return expected.error;
   if (!outcome.error.empty())
     return outcome.error;
   std::string wrong;
-  for (size_t r = 0; r < expected.results.size(); ++r) {
+  for (size_t r = 0; r < outcome.results.size(); ++r) {
     std::string difference = compare(outcome.results[r], expected.results[r], tolerance);
     if (!difference.empty())
       wrong += (wrong.empty() ? "result " : "; result ") + std::to_string(r) + ": " + difference;
@@ -91,16 +98,17 @@ void Suite::check(ArrayRef<StringRef> variants, size_t every) const {
     expected.push_back(referenceOf(test));
   for (StringRef name : variants) {
     target::Variant variant = llvm::cantFail(target::lookup(name));
-    if (std::string why = whyNotRunnable(variant); !why.empty()) {
-      llvm::outs() << "[  SKIPPED ] variant " << name << ": " << why << "\n";
-      continue;
-    }
+    std::string why = whyNotRunnable(variant);
+    if (!why.empty())
+      llvm::outs() << "[          ] " << name << ": compiled only, " << why << "\n";
     std::vector<test::Outcome> outcomes;
-    if (!isolate)
+    if (!why.empty())
+      outcomes = compileCases(chosen, lower, variant);
+    else if (!isolate)
       outcomes = runCases(chosen, lower, variant);
     for (size_t i = 0; i < chosen.size(); ++i) {
-      std::string wrong = isolate ? judgeIsolated(chosen[i], lower, variant, expected[i])
-                                  : judge(outcomes[i], expected[i], chosen[i].tolerance);
+      std::string wrong = isolate && why.empty() ? judgeIsolated(chosen[i], lower, variant, expected[i])
+                                                 : judge(outcomes[i], expected[i], chosen[i].tolerance);
       if (wrong.empty())
         continue;
       std::string symbols;

@@ -15,7 +15,7 @@ inline void check(const Suite &suite) {
   suite.check({"v3"});
   suite.check({"v2"}, 5);
   suite.check({"neon"}, 11);
-  suite.check({"dotprod", "i8mm"}, 37);
+  suite.check({"dotprod", "i8mm", "v4"}, 37);
 }
 
 } // namespace stint::test
