@@ -175,6 +175,34 @@ TEST_F(Compile, AFailureLeavesTheOldFile) {
   EXPECT_NE(read("a.stint"), "what was there");
 }
 
+TEST_F(Compile, MemoryIsSearchedBeforeItIsTooLittle) {
+  // A model whose arena the first search leaves above its lower bound.
+  options.dims.clear();
+  options.targets = "x86_64-linux";
+  options.cpu = "v2";
+  options.emit = Emit::Plan;
+  Result result;
+  for (int seed = 0; seed < 100 && result.ram.arena == result.ram.lowerBound; ++seed) {
+    options.input = write("model.onnx", test::tangledModel(40, seed));
+    result = run();
+    ASSERT_EQ(exitCode, 0) << messages;
+  }
+  ASSERT_GT(result.ram.arena, result.ram.lowerBound) << "the first search is perfect: use larger models";
+  options.emit = Emit::File;
+  options.output = path("a.stint");
+  result = run();
+  ASSERT_EQ(exitCode, 0) << messages;
+  RamContract before = result.ram;
+  options.maxRam = before.committed() - 64;
+  result = run();
+  EXPECT_EQ(exitCode, 0) << messages;
+  EXPECT_LT(result.ram.arena, before.arena);
+  EXPECT_TRUE(llvm::is_contained(result.notes, "memory searched once more to fit --max-ram"));
+  options.maxRam = before.committed() - before.arena + before.lowerBound - 1;
+  run();
+  EXPECT_EQ(exitCode, 1) << "less than a perfect arena needs";
+}
+
 TEST_F(Compile, TextOfStages) {
   options.emit = Emit::Plan;
   options.input = write("model.onnx", test::reluModel());

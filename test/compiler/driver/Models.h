@@ -70,6 +70,32 @@ inline std::string foldingModel() {
                {valueInfo("y", {100})}, {tensor("w", {100}, squares)});
 }
 
+/// Products of products of 64 rows, `count` of them, at random: values of many
+/// sizes and lifetimes.
+inline std::string tangledModel(int count, uint64_t seed) {
+  auto random = [&](uint64_t below) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (seed >> 33) % below;
+  };
+  std::vector<int64_t> widths = {4};
+  std::vector<std::string> nodes, outputs, weights, names = {"x"};
+  std::vector<bool> read(count + 1);
+  for (int i = 1; i <= count; ++i) {
+    size_t from = i - 1 - random(std::min(i, 12));
+    int64_t width = 16 * (1 + random(16));
+    std::string number = std::to_string(i);
+    nodes.push_back(node("MatMul", {names[from], "w" + number}, "v" + number, "m" + number));
+    weights.push_back(tensor("w" + number, {widths[from], width}, std::vector<float>(widths[from] * width)));
+    names.push_back("v" + number);
+    widths.push_back(width);
+    read[from] = true;
+  }
+  for (int i = 1; i <= count; ++i)
+    if (!read[i])
+      outputs.push_back(valueInfo(names[i], {64, widths[i]}));
+  return model(nodes, {valueInfo("x", {64, 4})}, outputs, weights);
+}
+
 /// A test with a folder of its own.
 struct FolderTest : testing::Test {
   void SetUp() override { ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("stint-driver", folder)); }
