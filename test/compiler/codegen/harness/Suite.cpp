@@ -99,8 +99,10 @@ void Suite::check(ArrayRef<StringRef> variants, size_t every) const {
   for (StringRef name : variants) {
     target::Variant variant = llvm::cantFail(target::lookup(name));
     std::string why = whyNotRunnable(variant);
-    if (!why.empty())
+    if (!why.empty()) {
       llvm::outs() << "[          ] " << name << ": compiled only, " << why << "\n";
+      llvm::outs().flush();
+    }
     std::vector<test::Outcome> outcomes;
     if (!why.empty())
       outcomes = compileCases(chosen, lower, variant);

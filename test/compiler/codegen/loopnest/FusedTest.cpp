@@ -207,6 +207,37 @@ TEST(LoopNestFused, InPlace) {
     for (int64_t size : {0, 1, 7, 67})
       suite.add(std::string("in place ") + nameOf(e), text, {size}, {Fill{-3, 3}});
   }
+  { // Elements of one size, of other types; layouts that differ in name only.
+    const std::string from = "[0, 2, 3, 1]";
+    KernelText k;
+    k.symbol(0, 300);
+    auto x = k.operand(type("1, s0, 1, 1", Element::f32, from), inPlace);
+    auto whole = k.op("graph.cast", {x}, type("1, s0, 1, 1", Element::i32));
+    std::string text = k.text({k.op("graph.neg", {whole}, type("1, s0, 1, 1", Element::i32))});
+    KernelText bytes;
+    bytes.symbol(0, 300);
+    std::string t = type("s0", Element::i8), bools = type("s0", Element::boolean);
+    auto a = bytes.operand(t, inPlace), b = bytes.operand(t);
+    auto equal = bytes.op("graph.compare lt", {a, b}, bools);
+    std::string other =
+        bytes.text({bytes.op("graph.xor", {equal, bytes.op("graph.compare eq", {b, a}, bools)}, bools)});
+    for (int64_t size : {1, 65, 300}) {
+      suite.add("cast in place", text, {size}, {Fill{-300, 300}});
+      suite.add("compare in place", other, {size}, {Fill{-3, 3}});
+    }
+    KernelText last; // channels last, used twice, with a bias
+    last.symbol(1, 90);
+    std::string full = type("2, s0, 3, 5", Element::f32, from);
+    auto y = last.operand(full, inPlace), bias = last.operand(type("s0, 1, 1", Element::f32));
+    auto sum = last.op("graph.add", {y, bias}, full);
+    auto gate = last.op("graph.sigmoid", {sum}, full);
+    auto gated = last.op("graph.mul", {sum, gate}, full);
+    Tolerance tolerance;
+    tolerance.ulps = 4;
+    for (int64_t size : {1, 7, 16, 67})
+      suite.add("residual in place", last.text({last.op("graph.add", {gated, y}, full)}), {size}, {Fill{0.5, 2}},
+                tolerance);
+  }
   {
     KernelText k; // two results, the second in place; both need both operands
     k.symbol(0, 300);
