@@ -16,9 +16,10 @@
 namespace stint::codegen {
 
 /// Functions of one floating point argument. Errors are at most 2 ulp of the
-/// result, f64 acosh, tanh and sigmoid 3. All arguments count: sin, cos and tan
-/// are reduced exactly enough at any size. Denormal arguments and results are
-/// kept; NaN gives NaN, and so do arguments outside the domain.
+/// result; 2.3 for f32 sigmoid, 3 for f64 acosh, tanh and sigmoid. All arguments
+/// count: sin, cos and tan are reduced exactly enough at any size. Denormal
+/// arguments and results are kept; NaN gives NaN, and so do arguments outside
+/// the domain.
 enum class MathFunction {
   exp,
   log,

@@ -58,7 +58,7 @@ const std::vector<Function> &stint::test::functions() {
       UNARY(acosh, std::acosh, 2, 3),
       UNARY(atanh, std::atanh, 2, 2),
       UNARY(erf, std::erf, 2, 2),
-      UNARY(sigmoid, ::sigmoid, 2, 3),
+      UNARY(sigmoid, ::sigmoid, 2.3, 3),
       {"pow", 2, power, [](double x, double y) { return std::pow(x, y); },
        [](long double x, long double y) { return std::pow(x, y); }, 2, 2},
       {"fmod", 2, remainder, [](double x, double y) { return std::fmod(x, y); },
