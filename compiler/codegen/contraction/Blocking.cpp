@@ -1,5 +1,5 @@
-// Register tile: as many rows as leave registers for a row of B, a broadcast of
-// A, and products on their way to an addition where there is no fma.
+// Register tile: as many rows as leave registers for a row of B, for A, and for
+// products on their way to an addition where there is no fma.
 // Cache blocks: a panel's K steps stay in L1 while the rows of a block pass by
 // from L2; partial sums of the block's panels wait in scratch.
 #include "compiler/codegen/contraction/Blocking.h"
@@ -39,8 +39,13 @@ Blocking Blocking::of(const Problem &problem, const graph::Symbols &symbols, con
 
   int64_t registersPerRow =
       std::max<int64_t>(graph::kPanelColumns * problem.accumulatorBytes() / variant.vectorBytes, 1);
-  int64_t forSums = variant.vectorRegisters - registersPerRow - (variant.hasFma ? 2 : 3);
-  int64_t most = std::clamp<int64_t>(forSums / registersPerRow, 1, kMostRows);
+  // Where an instruction multiplies by a lane, a register holds several steps
+  // of a row of A, else a broadcast of one.
+  bool byLane = variant.machine == target::Machine::aarch64;
+  int64_t forB = registersPerRow, forTemporaries = byLane ? 0 : variant.hasFma ? 2 : 3;
+  int64_t perRow = registersPerRow + (byLane ? 1 : 0);
+  int64_t most = std::clamp<int64_t>((variant.vectorRegisters - forB - forTemporaries) / perRow, 1, kMostRows);
+  blocking.unroll = byLane ? variant.vectorBytes / problem.accumulatorBytes() : 1;
   for (int64_t rows = most; rows >= 1; rows = llvm::divideCeil(rows, 2)) {
     if (rows < rowsUpper || blocking.tiles.empty() || blocking.tiles.back() > rowsUpper)
       blocking.tiles.push_back(std::min(rows, std::max(rowsUpper, int64_t(1))));

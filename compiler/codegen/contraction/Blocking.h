@@ -10,6 +10,9 @@ struct Blocking {
   /// Rows of the register tiles there is code for, largest first, ending with
   /// 1 or a tile that covers all rows there can be.
   llvm::SmallVector<int64_t> tiles;
+  /// Steps along K at once in a register tile: elements of A's row that are
+  /// loaded together.
+  int64_t unroll;
   /// Steps along K in one block. One block covers any K if `oneBlock`.
   int64_t k;
   bool oneBlock;

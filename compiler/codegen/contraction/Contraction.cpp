@@ -8,6 +8,7 @@
 //             register tile    K loop; after the last block the epilogue
 #include "compiler/codegen/contraction/Contraction.h"
 #include "compiler/codegen/contraction/Blocking.h"
+#include "compiler/codegen/contraction/Epilogue.h"
 #include "compiler/codegen/contraction/RowPacker.h"
 
 #include "dialects/Graph/KernelGrid.h"
@@ -16,8 +17,6 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-
-#include <numeric>
 
 using namespace mlir;
 using namespace stint;
@@ -34,20 +33,15 @@ public:
   ContractionGenerator(func::FuncOp source, const Problem &problem, const target::Variant &variant, ModuleOp into)
       : kernel(source, variant, into), emitter(kernel), problem(problem),
         blocking(Blocking::of(problem, kernel.symbols, variant)), packer(kernel, emitter, problem),
-        accumulatorVector(vectorOf(problem.accumulator, kColumns)) {}
+        epilogue(kernel, emitter, problem), accumulatorVector(vectorOf(problem.accumulator, kColumns)) {}
 
   int64_t run() {
     k = kernel.evaluate(problem.k);
-    columns = kernel.evaluate(problem.columns);
     panelCount = kernel.evaluate(problem.columns.ceilDiv(kColumns));
     if (blocking.pack)
       packed = kernel.reserveScratch(blocking.rows * blocking.packedStride * problem.accumulatorBytes());
     int64_t partialPanels = blocking.oneBlock ? 1 : blocking.panels;
     partial = kernel.reserveScratch(partialPanels * partialStride());
-    for (int64_t dim : problem.rowDims)
-      rowExtents.push_back(kernel.evaluate(problem.type.getDim(dim)));
-    for (int64_t dim : problem.batchDims)
-      batchExtents.push_back(kernel.evaluate(problem.type.getDim(dim)));
     kernel.loop(kernel.begin(0), kernel.end(0), kernel.constant(1), [&](Value at) { emitBatch(at); });
     kernel.finish();
     return kernel.scratchBytes();
@@ -57,7 +51,7 @@ private:
   /// A register tile's place: rows from `row` on, `b` where the panel's K
   /// steps begin, `sums` its accumulators in memory.
   struct Tile {
-    Value row, count, b, firstK, steps, sums, isFirst;
+    Value panel, row, count, b, firstK, steps, sums, isFirst, isLast;
   };
 
   /// Bytes of one panel's accumulators.
@@ -71,6 +65,7 @@ private:
     ArrayRef<AffineExpr> leading = type.getShape().drop_back(2);
     MemoryMap map = MemoryMap::of(type);
     Value offset = kernel.constant(0);
+    ArrayRef<Value> batchCoordinates = epilogue.batchCoordinates();
     size_t skip = batchCoordinates.size() - leading.size();
     for (size_t i = 0; i < leading.size(); ++i)
       if (!(leading[i] == 1))
@@ -78,9 +73,8 @@ private:
     return offset;
   }
 
-  void emitBatch(Value at) {
-    batch = at;
-    batchCoordinates = delinearize(kernel, batch, batchExtents);
+  void emitBatch(Value batch) {
+    epilogue.enter(batch);
     Value leftOffset = kernel.constant(0), rightOffset = kernel.constant(0);
     if (problem.conv()) {
       if (problem.grouped)
@@ -137,35 +131,66 @@ private:
         if (!blocking.oneBlock)
           tileSums = kernel.address(sums, kernel.mul(kernel.sub(row, firstRow), kColumns), problem.accumulatorBytes());
         Value count = kernel.min(kernel.sub(lastRow, row), kernel.constant(blocking.tiles.front()));
-        emitTiles(row, count, b, firstK, kernel.sub(lastK, firstK), tileSums, isFirst);
-        auto finish = [&] { emitEpilogue(panel, row, count, tileSums); };
-        isLast ? branch(kernel, isLast, finish) : finish();
+        emitTiles({panel, row, count, b, firstK, kernel.sub(lastK, firstK), tileSums, isFirst, isLast});
       });
     });
   }
 
-  /// A tile of all rows, or the smallest that has `count` rows.
-  void emitTiles(Value row, Value count, Value b, Value firstK, Value steps, Value sums, Value isFirst) {
-    Tile tile = {row, count, b, firstK, steps, sums, isFirst};
+  /// A tile of all rows, or the smallest that has `count` rows, and their
+  /// results: where a full tile meets a full panel, straight from registers.
+  void emitTiles(const Tile &tile) {
+    OpBuilder &builder = kernel.builder;
+    Type i1 = builder.getI1Type();
     int64_t most = blocking.tiles.front();
-    if (most == 1)
-      return emitTile(1, true, tile);
-    Value isFull = kernel.lessEqual(kernel.constant(most), count);
-    branch(kernel, isFull, [&] { emitTile(most, true, tile); }, [&] { emitTail(0, tile); });
+    auto flag = [&](bool value) -> Value { return builder.create<arith::ConstantIntOp>(kernel.loc, value, 1); };
+    auto full = [&]() -> Value {
+      SmallVector<Value> sums = emitTile(most, true, tile);
+      auto inMemory = [&] {
+        storeSums(sums, tile);
+        return flag(true);
+      };
+      if (!epilogue.prefersRegisters())
+        return inMemory();
+      Value finishes = epilogue.isWhole(tile.panel);
+      if (tile.isLast)
+        finishes = finishes ? builder.create<arith::AndIOp>(kernel.loc, finishes, tile.isLast) : tile.isLast;
+      auto inRegisters = [&] {
+        epilogue.fromRegisters(tile.panel, tile.row, sums);
+        return flag(false);
+      };
+      return finishes ? kernel.select(finishes, i1, inRegisters, inMemory) : inRegisters();
+    };
+    auto part = [&] {
+      emitTail(0, tile);
+      return flag(true);
+    };
+    Value isFull = kernel.lessEqual(kernel.constant(most), tile.count);
+    Value remains = most == 1 ? full() : kernel.select(isFull, i1, full, part);
+    if (tile.isLast)
+      remains = builder.create<arith::AndIOp>(kernel.loc, remains, tile.isLast);
+    branch(kernel, remains, [&] { epilogue.fromMemory(tile.panel, tile.row, tile.count, tile.sums); });
   }
 
   void emitTail(size_t number, const Tile &tile) {
     int64_t rows = blocking.tiles[number];
     if (number + 1 == blocking.tiles.size())
-      return emitTile(rows, false, tile);
+      return storeSums(emitTile(rows, false, tile), tile);
     branch(
         kernel, kernel.less(kernel.constant(blocking.tiles[number + 1]), tile.count),
-        [&] { emitTile(rows, false, tile); }, [&] { emitTail(number + 1, tile); });
+        [&] { storeSums(emitTile(rows, false, tile), tile); }, [&] { emitTail(number + 1, tile); });
+  }
+
+  Value sumsOf(const Tile &tile, int64_t row) {
+    return kernel.address(tile.sums, kernel.constant(row * kColumns), problem.accumulatorBytes());
+  }
+  void storeSums(ArrayRef<Value> sums, const Tile &tile) {
+    for (auto [i, sum] : llvm::enumerate(sums))
+      kernel.store(sum, sumsOf(tile, i));
   }
 
   /// Accumulates `rows` rows, of which `tile.count` exist, all of them if
   /// `full`: the last one stands in for those that do not.
-  void emitTile(int64_t rows, bool full, const Tile &tile) {
+  SmallVector<Value> emitTile(int64_t rows, bool full, const Tile &tile) {
     OpBuilder &builder = kernel.builder;
     Location loc = kernel.loc;
     if (full)
@@ -187,9 +212,6 @@ private:
         at = kernel.min(at, kernel.sub(tile.count, kernel.constant(1)));
       a.push_back(kernel.address(base, kernel.mul(at, distance), bytes));
     }
-    auto place = [&](int64_t i) {
-      return kernel.address(tile.sums, kernel.constant(i * kColumns), problem.accumulatorBytes());
-    };
     Value zero = builder.create<arith::ConstantOp>(loc, builder.getZeroAttr(accumulatorVector));
     SmallVector<Value> initial(rows, zero);
     if (tile.isFirst) {
@@ -199,20 +221,23 @@ private:
       builder.create<scf::YieldOp>(loc, initial);
       builder.setInsertionPointToEnd(op.elseBlock());
       for (int64_t i = 0; i < rows; ++i)
-        initial[i] = kernel.load(place(i), accumulatorVector);
+        initial[i] = kernel.load(sumsOf(tile, i), accumulatorVector);
       builder.create<scf::YieldOp>(loc, initial);
       initial.assign(op.result_begin(), op.result_end());
     }
-    ValueRange result =
-        kernel.loop(kernel.constant(0), tile.steps, kernel.constant(1), initial, [&](Value at, ValueRange state) {
-          Value columns = loadRight(tile.b, at);
-          SmallVector<Value> next;
-          for (int64_t i = 0; i < rows; ++i)
-            next.push_back(multiplyAdd(loadLeft(base ? a[i] : Value(), at), columns, state[i]));
-          return next;
-        });
-    for (int64_t i = 0; i < rows; ++i)
-      kernel.store(result[i], place(i));
+    // Steps along K: some at once, then single ones.
+    Value at = kernel.constant(0);
+    SmallVector<Value> state = initial;
+    for (int64_t width = blocking.unroll; width >= 1; width = width > 1 ? 1 : 0) {
+      Value end = tile.steps;
+      if (width > 1)
+        end = kernel.sub(end, kernel.rem(end, kernel.constant(width)));
+      state = llvm::to_vector(kernel.loop(at, end, kernel.constant(width), state, [&](Value at, ValueRange state) {
+        return accumulate(a, rows, tile.b, at, width, state);
+      }));
+      at = end;
+    }
+    return state;
   }
 
   /// Brings a part of the next panel's K steps into the cache: all tiles of a
@@ -235,17 +260,33 @@ private:
     return emitter.emit(operand, indices, 1);
   }
 
-  Value loadLeft(Value row, Value at) {
-    Value scalar;
+  /// `width` steps along K from `at` on, for rows at the pointers `a`.
+  SmallVector<Value> accumulate(ArrayRef<Value> a, int64_t rows, Value b, Value at, int64_t width, ValueRange state) {
+    SmallVector<Value> left, sums(state);
+    for (int64_t i = 0; i < rows; ++i)
+      left.push_back(loadLeft(a.empty() ? Value() : a[i], at, width));
+    for (int64_t step = 0; step < width; ++step) {
+      Value columns = loadRight(b, kernel.add(at, step));
+      for (int64_t i = 0; i < rows; ++i) {
+        Value scalar = left[i];
+        if (isa<VectorType>(scalar.getType()))
+          scalar = kernel.builder.create<vector::ExtractOp>(kernel.loc, scalar, ArrayRef<int64_t>{step});
+        scalar = kernel.builder.create<vector::BroadcastOp>(kernel.loc, accumulatorVector, scalar);
+        sums[i] = multiplyAdd(scalar, columns, sums[i]);
+      }
+    }
+    return sums;
+  }
+
+  /// `width` elements of a row of the left operand; one if all are the same.
+  Value loadLeft(Value row, Value at, int64_t width) {
     if (!row)
-      scalar = immediate(problem.left);
-    else if (blocking.pack)
-      scalar = kernel.load(kernel.address(row, at, problem.accumulatorBytes()), problem.accumulator);
-    else
-      scalar = emitter.fromMemory(
-          kernel.load(kernel.address(row, at, problem.elementBytes()), memoryType(problem.element), /*mayAlias=*/false),
-          problem.element);
-    return kernel.builder.create<vector::BroadcastOp>(kernel.loc, accumulatorVector, scalar);
+      return immediate(problem.left);
+    if (blocking.pack)
+      return kernel.load(kernel.address(row, at, problem.accumulatorBytes()), vectorOf(problem.accumulator, width));
+    Value value = kernel.load(kernel.address(row, at, problem.elementBytes()),
+                              vectorOf(memoryType(problem.element), width), /*mayAlias=*/false);
+    return emitter.fromMemory(value, problem.element);
   }
 
   Value loadRight(Value panel, Value at) {
@@ -263,87 +304,18 @@ private:
     return builder.create<arith::AddFOp>(kernel.loc, sum, builder.create<arith::MulFOp>(kernel.loc, a, b));
   }
 
-  /// The kernel's results for `count` rows from `row` on of a panel whose
-  /// accumulators are at `sums`.
-  void emitEpilogue(Value panel, Value row, Value count, Value sums) {
-    Value firstColumn = kernel.mul(panel, kColumns);
-    auto rows = [&](function_ref<void(ArrayRef<Value>)> columns) {
-      kernel.loop(kernel.constant(0), count, kernel.constant(1), delinearize(kernel, row, rowExtents),
-                  [&](Value i, ValueRange coordinates) {
-                    rowSums = kernel.address(sums, kernel.mul(i, kColumns), problem.accumulatorBytes());
-                    rowFirstColumn = channel(firstColumn);
-                    columns(SmallVector<Value>(coordinates));
-                    return advance(kernel, coordinates, rowExtents);
-                  });
-    };
-    auto whole = [&] {
-      rows([&](ArrayRef<Value> coordinates) { emitElements(coordinates, rowFirstColumn, kColumns, columnDivisor()); });
-    };
-    std::optional<int64_t> known = kernel.constantOf(columns);
-    auto tail = [&] {
-      rows([&](ArrayRef<Value> coordinates) {
-        if (known) {
-          int64_t rest = *known % kColumns;
-          for (int64_t at = 0, width = kColumns / 2; width >= 1; width /= 2)
-            if (rest & width) {
-              emitElements(coordinates, kernel.add(rowFirstColumn, at), width, std::gcd(columnDivisor(), width));
-              at += width;
-            }
-          return;
-        }
-        kernel.loop(kernel.constant(0), kernel.sub(columns, firstColumn), kernel.constant(1),
-                    [&](Value lane) { emitElements(coordinates, kernel.add(rowFirstColumn, lane), 1, 1); });
-      });
-    };
-    if (known && *known % kColumns == 0)
-      return whole();
-    if (known && *known < kColumns)
-      return tail();
-    branch(kernel, kernel.lessEqual(kernel.add(firstColumn, kColumns), columns), whole, tail);
-  }
-
-  /// Index in the result's column dimension of a column of the batch.
-  Value channel(Value column) { return problem.grouped ? kernel.add(kernel.mul(batch, columns), column) : column; }
-  /// What the first column of every panel is a multiple of, in the result.
-  int64_t columnDivisor() {
-    std::optional<int64_t> known = kernel.constantOf(columns);
-    return !problem.grouped ? kColumns : known && *known > 0 ? std::gcd(*known, kColumns) : 1;
-  }
-
-  /// `width` elements of all results from `column` on.
-  void emitElements(ArrayRef<Value> coordinates, Value column, int64_t width, int64_t divisor) {
-    SmallVector<Index> indices(problem.type.getRank());
-    for (auto [dim, at] : llvm::zip(problem.batchDims, batchCoordinates))
-      indices[dim] = Index{at};
-    for (auto [dim, at] : llvm::zip(problem.rowDims, coordinates))
-      indices[dim] = Index{at};
-    indices[problem.columnDim] = Index{column, width > 1 ? 1 : 0, divisor};
-    Value sums = rowSums, first = rowFirstColumn;
-    emitter.bind(problem.value, [this, sums, first](ArrayRef<Index> at, int64_t lanes) -> Value {
-      Value offset = kernel.sub(at[problem.columnDim].base, first);
-      return kernel.load(kernel.address(sums, offset, problem.accumulatorBytes()),
-                         vectorOf(problem.accumulator, lanes));
-    });
-    SmallVector<Value> values;
-    for (Value result : kernel.results())
-      values.push_back(emitter.emit(result, indices, width));
-    for (auto [number, value] : llvm::enumerate(values))
-      emitter.store(number, indices, width, value);
-  }
-
   KernelBuilder kernel;
   ElementEmitter emitter;
   const Problem &problem;
   Blocking blocking;
   RowPacker packer;
+  Epilogue epilogue;
   Type accumulatorVector;
 
   // Of the whole kernel.
-  Value k, columns, panelCount, packed, partial;
-  SmallVector<Value> rowExtents, batchExtents;
+  Value k, panelCount, packed, partial;
   // Of the loops being emitted.
-  Value batch, left, right, firstRow, lastRow, rowSums, rowFirstColumn;
-  SmallVector<Value> batchCoordinates;
+  Value left, right, firstRow, lastRow;
 };
 
 } // namespace

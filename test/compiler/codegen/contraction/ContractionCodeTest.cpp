@@ -48,11 +48,15 @@ std::vector<std::string> innermostLoops(llvm::StringRef assembly) {
 
 size_t occurrences(llvm::StringRef text, llvm::StringRef word) { return text.count(word); }
 
-/// The loop with most of `word`.
+/// The loop with most of `word`; of equal ones the one that uses the stack
+/// least: tiles of the last few rows need more pointers than there are.
 std::string hottest(const std::string &assembly, llvm::StringRef word) {
+  auto rank = [&](llvm::StringRef loop) {
+    return std::make_pair(occurrences(loop, word), -static_cast<int64_t>(occurrences(loop, "sp)")));
+  };
   std::string best;
   for (const std::string &loop : innermostLoops(assembly))
-    if (occurrences(loop, word) > occurrences(best, word))
+    if (rank(loop) > rank(best))
       best = loop;
   return best;
 }
@@ -81,7 +85,7 @@ TEST(ContractionCode, Sse) {
 TEST(ContractionCode, Neon) {
   for (const char *variant : {"neon", "dotprod", "i8mm"}) {
     std::string loop = hottest(assemblyOf(kGemm, variant), "fmla");
-    EXPECT_GE(occurrences(loop, "fmla"), 24u) << loop;
+    EXPECT_GE(occurrences(loop, "fmla"), 64u) << loop;
     EXPECT_EQ(occurrences(loop, "[sp"), 0u) << variant << "\n" << loop;
   }
 }
