@@ -34,6 +34,14 @@ struct DataSet {
   std::vector<FileTensor> inputs, outputs;
 };
 
+/// True if a file's tensor can be compared with, or copied to, one of the
+/// plan's. Writers without a bfloat16 of their own, ONNX's among them, say
+/// uint16.
+bool sameType(import::DataType file, int32_t plan) {
+  return static_cast<int32_t>(file) == plan ||
+         (file == import::DataType::UInt16 && plan == static_cast<int32_t>(import::DataType::BFloat16));
+}
+
 /// Largest difference of two tensors, and whether it is tolerated.
 struct Difference {
   double absolute = 0; // largest |got - wanted|
@@ -60,7 +68,8 @@ private:
   bool compileModel();
   bool runSet(const DataSet &set, bool &same);
   bool compare(const DataSet &set, stint_session *session, bool &same);
-  Difference difference(const import::Tensor &type, const uint8_t *got, const uint8_t *wanted) const;
+  Difference difference(const import::Tensor &tensor, import::DataType dataType, const uint8_t *got,
+                        const uint8_t *wanted) const;
   bool check(stint_status status, StringRef what) {
     if (status.code == STINT_OK)
       return true;
@@ -192,8 +201,9 @@ static mlir::Type elementType(import::DataType type, mlir::MLIRContext *context)
   }
 }
 
-Difference Verification::difference(const import::Tensor &tensor, const uint8_t *got, const uint8_t *wanted) const {
-  mlir::Type type = elementType(tensor.type, const_cast<mlir::MLIRContext *>(&context));
+Difference Verification::difference(const import::Tensor &tensor, import::DataType dataType, const uint8_t *got,
+                                    const uint8_t *wanted) const {
+  mlir::Type type = elementType(dataType, const_cast<mlir::MLIRContext *>(&context));
   mlir::Type wide = mlir::Float64Type::get(const_cast<mlir::MLIRContext *>(&context));
   uint64_t size = import::bitsOf(tensor.type) / 8;
   Difference result;
@@ -223,7 +233,7 @@ bool Verification::compare(const DataSet &set, stint_session *session, bool &sam
         !check(stint_session_output(session, i, &got), set.name))
       return false;
     os << formatv("{0}: {1}: ", set.name, port.name);
-    bool shapes = got.type == static_cast<int32_t>(wanted.tensor.type) &&
+    bool shapes = sameType(wanted.tensor.type, got.type) &&
                   ArrayRef<int64_t>(got.dims, got.rank) == ArrayRef<int64_t>(wanted.tensor.dims);
     if (!shapes || got.bytes != wanted.bytes().size()) {
       auto shape = [](ArrayRef<int64_t> dims) {
@@ -237,7 +247,8 @@ bool Verification::compare(const DataSet &set, stint_session *session, bool &sam
       same = false;
       continue;
     }
-    Difference d = difference(wanted.tensor, static_cast<uint8_t *>(got.data), wanted.bytes().data());
+    Difference d =
+        difference(wanted.tensor, import::DataType(got.type), static_cast<uint8_t *>(got.data), wanted.bytes().data());
     os << format("largest difference %.4g (values up to %.4g)", d.absolute, d.scale);
     if (d.beyond)
       os << formatv(", {0} of {1} elements beyond the tolerance", d.beyond, wanted.tensor.elements());
@@ -279,7 +290,7 @@ bool Verification::runSet(const DataSet &set, bool &same) {
     place.size = sizeof(place);
     done = check(stint_session_set_input_shape(session, number, tensor.dims.size(), tensor.dims.data()), set.name) &&
            check(stint_session_input(session, number, &place), set.name);
-    if (done && (place.bytes != set.inputs[i].bytes().size() || place.type != static_cast<int32_t>(tensor.type))) {
+    if (done && (place.bytes != set.inputs[i].bytes().size() || !sameType(tensor.type, place.type))) {
       diagnostics.report(Problem::Failed,
                          set.name + ": input '" + inputNames[i] + "' has another type or size than the model says");
       done = false;

@@ -475,9 +475,23 @@ bool Decoder::decodeTensorFile(int file, Tensor &tensor) {
   return diagnostics.ok();
 }
 
+/// Why a tensor can't be the value of an input; empty if it can.
+static std::string misfit(const ValueInfo &input, const Tensor &tensor) {
+  if (input.kind != ValueInfo::Kind::Tensor)
+    return "";
+  if (input.type != DataType::Undefined && input.type != tensor.type)
+    return "it holds " + nameOf(tensor.type) + ", the model's input is of " + nameOf(input.type);
+  if (!input.hasShape)
+    return "";
+  bool fits = input.dims.size() == tensor.dims.size();
+  for (size_t i = 0; fits && i < tensor.dims.size(); ++i)
+    fits = !input.dims[i].value || *input.dims[i].value < 0 || *input.dims[i].value == tensor.dims[i];
+  return fits ? "" : "its shape is not the one that the model's input has";
+}
+
 bool stint::import::addConstant(Model &model, StringRef name, StringRef path, Diagnostics &diagnostics) {
-  bool exists = llvm::any_of(model.graph.inputs, [&](const ValueInfo &v) { return v.name == name; });
-  if (!exists) {
+  auto input = llvm::find_if(model.graph.inputs, [&](const ValueInfo &v) { return v.name == name; });
+  if (input == model.graph.inputs.end()) {
     diagnostics.report(Problem::Usage, "constant '" + name + "': the model has no input of that name");
     return false;
   }
@@ -490,6 +504,13 @@ bool stint::import::addConstant(Model &model, StringRef name, StringRef path, Di
   Tensor tensor;
   if (!Decoder(model, path, diagnostics).decodeTensorFile(model.files.size() - 1, tensor))
     return false;
+  // Writers without a bfloat16 of their own, ONNX's among them, say uint16.
+  if (input->type == DataType::BFloat16 && tensor.type == DataType::UInt16)
+    tensor.type = DataType::BFloat16;
+  if (std::string why = misfit(*input, tensor); !why.empty()) {
+    diagnostics.report(Problem::Usage, "constant '" + name + "' from '" + path + "': " + why);
+    return false;
+  }
   tensor.name = name.str();
   model.graph.initializers.push_back(std::move(tensor));
   return true;

@@ -123,6 +123,11 @@ TEST_F(Compile, ConstantInputs) {
   run(add, "a.stint");
   ASSERT_EQ(exitCode, 0) << messages;
   EXPECT_EQ(runPlan("a.stint", {10, 10, 10, 10}, {1, 4}), (std::vector<float>{11, 12, 13, 14}));
+  options.constants["c"] = write("short.pb", test::tensor("ignored", {3}, {1, 2, 3}));
+  run(add, "b.stint");
+  EXPECT_EQ(exitCode, 2) << messages;
+  EXPECT_NE(messages.find("shape"), std::string::npos) << messages;
+  options.constants["c"] = path("value.pb");
   options.constants["d"] = path("value.pb");
   run(add, "b.stint");
   EXPECT_EQ(exitCode, 2) << messages;
