@@ -1,7 +1,7 @@
 // Kernel functions to machine code: MLIR -> LLVM IR -> object -> one blob.
 //
 // A kernel is `func.func @name(%dispatch: !llvm.ptr, %workgroup: !llvm.ptr)
-// -> i32` of scf, cf, arith, math, vector (1-D) and LLVM dialect operations.
+// -> i32` of scf (for and if), cf, arith, math, vector (1-D) and LLVM dialect operations.
 // compileObject and emitText may run on several threads at once, each with
 // its own module; linkVariant takes a lock (LLD has global state).
 #ifndef STINT_COMPILER_CODEGEN_CPU_CPUBACKEND_H
