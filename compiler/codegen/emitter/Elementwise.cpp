@@ -303,7 +303,10 @@ Value Arithmetic::fromMemory(Value value, Type elementType) {
     if (!variant.hasF16Conversions)
       return halfToSingle(value);
     Value half = builder.create<arith::BitcastOp>(loc, sameShape(t, builder.getF16Type()), value);
-    return builder.create<arith::ExtFOp>(loc, sameShape(t, builder.getF32Type()), half);
+    Value single = builder.create<arith::ExtFOp>(loc, sameShape(t, builder.getF32Type()), half);
+    // Without the fence LLVM compares and selects halves, and calls fminf.
+    return builder.create<LLVM::CallIntrinsicOp>(loc, single.getType(), "llvm.arithmetic.fence", ValueRange{single})
+        .getResult(0);
   }
   return value;
 }
