@@ -498,6 +498,11 @@ void Importer::importNode(const Node &node, Scope &scope, const Opsets &opsets, 
       if (!name.empty())
         scope.values[name] = newOperand(name);
   };
+  for (const std::string &name : node.outputs)
+    if (!name.empty() && scope.values.count(name))
+      diagnostics.report(Problem::Malformed, "node '" + node.label() + "' (" + node.opType + ") makes '" + name +
+                                                 "', which is an input, an initializer, or another node's result; "
+                                                 "each value has one name of its own");
 
   if (const Function *function = findFunction(node)) {
     if (depth > kMaxCallDepth) {
@@ -548,6 +553,8 @@ void Importer::importNode(const Node &node, Scope &scope, const Opsets &opsets, 
 
   Operation *before = body->empty() ? nullptr : &body->back();
   LogicalResult imported = foldShapeArithmetic(n) ? success() : entry->rule(n);
+  if (succeeded(imported) && !n.misread.empty())
+    imported = n.malformed(n.misread);
   if (succeeded(imported) && !n.done())
     imported = n.unsupported("one of its optional results is not supported");
   if (succeeded(imported) && !verifyNewOps(n, before))

@@ -19,20 +19,28 @@ const Model &NodeContext::model() const { return importer.model; }
 
 // Attributes.
 
-int64_t NodeContext::getInt(StringRef name, int64_t otherwise) const {
+const NodeAttribute *NodeContext::attributeOf(StringRef name, NodeAttribute::Kind kind, StringRef kindName) const {
   const NodeAttribute *a = attribute(name);
+  if (!a || a->kind == kind || a->kind == NodeAttribute::Kind::Undefined)
+    return a;
+  misread = ("attribute '" + name + "' must be " + kindName).str();
+  return nullptr;
+}
+
+int64_t NodeContext::getInt(StringRef name, int64_t otherwise) const {
+  const NodeAttribute *a = attributeOf(name, NodeAttribute::Kind::Int, "an integer");
   return a ? a->i : otherwise;
 }
 float NodeContext::getFloat(StringRef name, float otherwise) const {
-  const NodeAttribute *a = attribute(name);
+  const NodeAttribute *a = attributeOf(name, NodeAttribute::Kind::Float, "a number");
   return a ? a->f : otherwise;
 }
 std::string NodeContext::getString(StringRef name, StringRef otherwise) const {
-  const NodeAttribute *a = attribute(name);
+  const NodeAttribute *a = attributeOf(name, NodeAttribute::Kind::String, "a string");
   return a ? a->s : otherwise.str();
 }
 std::optional<SmallVector<int64_t>> NodeContext::getInts(StringRef name) const {
-  const NodeAttribute *a = attribute(name);
+  const NodeAttribute *a = attributeOf(name, NodeAttribute::Kind::Ints, "a list of integers");
   if (!a)
     return std::nullopt;
   return SmallVector<int64_t>(a->ints.begin(), a->ints.end());

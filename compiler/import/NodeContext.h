@@ -44,8 +44,10 @@ public:
   const Tensor *tensor(size_t i) const { return has(i) ? operands[i]->tensor : nullptr; }
   const Model &model() const;
 
-  // Attributes.
+  // Attributes. One of another kind than asked for counts as absent and is
+  // kept in `misread`: the importer reports it once the rule is done.
   const NodeAttribute *attribute(llvm::StringRef name) const { return node.find(name); }
+  const NodeAttribute *attributeOf(llvm::StringRef name, NodeAttribute::Kind kind, llvm::StringRef kindName) const;
   int64_t getInt(llvm::StringRef name, int64_t otherwise) const;
   float getFloat(llvm::StringRef name, float otherwise) const;
   std::string getString(llvm::StringRef name, llvm::StringRef otherwise = "") const;
@@ -125,6 +127,7 @@ private:
   llvm::SmallVector<Operand *> operands;
   llvm::SmallVector<Operand> results;
   bool reported = false;
+  mutable std::string misread; // why an attribute could not be read
 };
 
 /// Imports one node: gives all wanted outputs, or reports and fails.

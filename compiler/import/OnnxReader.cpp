@@ -22,6 +22,22 @@ using llvm::Twine;
 namespace {
 constexpr int kMaxNesting = 64; // subgraphs and types inside each other
 
+/// Maps a regular file: others may never end.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readRegularFile(const Twine &path) {
+  llvm::sys::fs::file_status status;
+  std::error_code code = llvm::sys::fs::status(path, status);
+  if (!code && llvm::sys::fs::is_directory(status))
+    code = std::make_error_code(std::errc::is_a_directory);
+  if (code)
+    return llvm::createStringError(code, code.message());
+  if (!llvm::sys::fs::is_regular_file(status))
+    return llvm::createStringError(std::make_error_code(std::errc::invalid_argument), "not a regular file");
+  auto buffer = llvm::MemoryBuffer::getFile(path, false, /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return llvm::createStringError(buffer.getError(), buffer.getError().message());
+  return std::move(*buffer);
+}
+
 std::string normalDomain(std::string domain) { return domain == "ai.onnx" ? std::string() : domain; }
 
 class Decoder {
@@ -130,13 +146,10 @@ void Decoder::external(Tensor &tensor, const llvm::StringMap<std::string> &entri
   while (index < model.files.size() && model.files[index].path != full)
     ++index;
   if (index == model.files.size()) {
-    auto buffer = llvm::sys::fs::is_directory(full)
-                      ? std::make_error_code(std::errc::is_a_directory)
-                      : llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>>(
-                            llvm::MemoryBuffer::getFile(full, false, /*RequiresNullTerminator=*/false));
+    auto buffer = readRegularFile(full);
     if (!buffer)
-      return problem(Problem::Failed, where + "cannot read its external data '" + full.str() +
-                                          "': " + buffer.getError().message() + "; copy that file beside the model");
+      return problem(Problem::Failed, where + "cannot read its external data '" + full.str() + "': " +
+                                          llvm::toString(buffer.takeError()) + "; copy that file beside the model");
     model.files.push_back({full.str().str(), std::move(*buffer)});
   }
   uint64_t available = model.files[index].buffer->getBufferSize();
@@ -495,9 +508,9 @@ bool stint::import::addConstant(Model &model, StringRef name, StringRef path, Di
     diagnostics.report(Problem::Usage, "constant '" + name + "': the model has no input of that name");
     return false;
   }
-  auto buffer = llvm::MemoryBuffer::getFile(path, false, /*RequiresNullTerminator=*/false);
+  auto buffer = readRegularFile(path);
   if (!buffer) {
-    diagnostics.report(Problem::Failed, "cannot read '" + path + "': " + buffer.getError().message());
+    diagnostics.report(Problem::Failed, "cannot read '" + path + "': " + llvm::toString(buffer.takeError()));
     return false;
   }
   model.files.push_back({path.str(), std::move(*buffer)});
@@ -517,15 +530,11 @@ bool stint::import::addConstant(Model &model, StringRef name, StringRef path, Di
 }
 
 std::unique_ptr<Model> stint::import::readModel(StringRef path, Diagnostics &diagnostics) {
-  auto failed = [&](std::error_code code) {
-    diagnostics.report(Problem::Failed, "cannot read '" + path + "': " + code.message());
+  auto buffer = readRegularFile(path);
+  if (!buffer) {
+    diagnostics.report(Problem::Failed, "cannot read '" + path + "': " + llvm::toString(buffer.takeError()));
     return nullptr;
-  };
-  if (llvm::sys::fs::is_directory(path))
-    return failed(std::make_error_code(std::errc::is_a_directory));
-  auto buffer = llvm::MemoryBuffer::getFile(path, false, /*RequiresNullTerminator=*/false);
-  if (!buffer)
-    return failed(buffer.getError());
+  }
   if ((*buffer)->getBufferSize() == 0) {
     diagnostics.report(Problem::Malformed, "'" + path + "' is empty, not an ONNX model");
     return nullptr;

@@ -190,6 +190,15 @@ Expected<Variant> stint::target::lookup(StringRef variant) {
   return failure("there is no variant '" + variant + "'; known are " + known);
 }
 
+static std::vector<std::string> variantNames(ArrayRef<const FamilyRow *> families) {
+  std::vector<std::string> names;
+  for (const FamilyRow *family : families)
+    for (const VariantRow &row : variantRows)
+      if (row.family == family->name)
+        names.push_back(row.name.str());
+  return names;
+}
+
 Expected<std::vector<Variant>> stint::target::resolve(StringRef targets, StringRef cpu, StringRef features) {
   SmallVector<StringRef> targetNames, cpuNames, featureNames;
   targets.split(targetNames, ',', -1, false);
@@ -238,7 +247,9 @@ Expected<std::vector<Variant>> stint::target::resolve(StringRef targets, StringR
   }
   for (size_t i = 0; i < cpuNames.size(); ++i)
     if (!cpuUsed[i])
-      return failure("--cpu '" + cpuNames[i] + "' is neither a variant nor a CPU of the chosen targets");
+      return failure("--cpu '" + cpuNames[i] +
+                     "' is neither a variant nor a CPU of the chosen targets; their variants are " +
+                     llvm::join(variantNames(families), ", "));
 
   for (StringRef word : featureNames) {
     word = word.trim();

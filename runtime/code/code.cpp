@@ -27,8 +27,8 @@ Status chooseVariant(const Plan &plan, const platform::CpuInfo &cpu, const char 
     if (variantAvailable(variant, cpu))
       return success();
     if (forced)
-      return failure(STINT_STATUS_UNSUPPORTED, "this machine cannot run %o: it is another architecture "
-                                               "or lacks a CPU feature")
+      return failure(STINT_STATUS_UNSUPPORTED,
+                     "this machine cannot run the variant: it is another architecture or lacks a CPU feature")
           .about(STINT_OBJECT_VARIANT, i);
   }
   if (forced)

@@ -55,6 +55,9 @@ Status verifySections(const PlanFile &file) {
 } // namespace
 
 Status readPlanFile(const uint8_t *data, uint64_t size, bool shaInstructions, Pool *pool, PlanFile *file) {
+  if (size < sizeof(stint_file_header) && size >= sizeof(stint_file_header::magic) &&
+      memcmp(data, STINT_FILE_MAGIC, sizeof(stint_file_header::magic)) != 0)
+    return malformed("this is not a stint plan");
   if (size < sizeof(stint_file_header))
     return malformed("the plan ends inside its header");
   stint_file_header &header = file->header;

@@ -137,6 +137,34 @@ def usage(*arguments, words=()):
     return test
 
 
+def own_model():
+    """Nothing that is read is written over."""
+    model = written("own.onnx", onnx.small_model())
+    before = model.read_bytes()
+    link = FOLDER / "own-link.stint"
+    link.unlink(missing_ok=True)
+    link.symlink_to(model)
+    for place in (model, link):
+        support.expect(support.compile_model(model, place, "--dim", "n=1..4"), 2, "destroy")
+    for flag in ("--report", "--json"):
+        support.expect(support.compile_model(model, FOLDER / "x.stint", "--dim", "n=1..4", flag, model), 2, "destroy")
+        support.expect(support.compile_model(model, FOLDER / "x.stint", "--dim", "n=1..4", flag, FOLDER / "x.stint"),
+                       2, "two things")
+    assert model.read_bytes() == before
+
+
+def dash():
+    model = written("small.onnx", onnx.small_model())
+    command = [support.STINT, "compile", model, "-o", "-", "--dim", "n=1..4"]
+    support.expect(support.run([*command, "--emit", "graph"], cwd=FOLDER), 0, "graph.matmul")
+    support.expect(support.run(command, cwd=FOLDER), 2, "standard output")
+    assert not (FOLDER / "-").exists()
+
+
+def endless():
+    support.expect(support.compile_model("/dev/zero", FOLDER / "refused.stint"), 1, "not a regular file")
+
+
 def missing_file():
     support.expect(support.compile_model(FOLDER / "nowhere.onnx", FOLDER / "refused.stint"), 1, "nowhere.onnx")
 
@@ -164,6 +192,18 @@ def tests():
     yield "shapes-disagree", refused(
         one_node(onnx.node("MatMul", ["x", "w"], ["y"], name="product"),
                  initializers=[onnx.tensor("w", [4, 3], bytes(48))]), 4, "product")
+    yield "wrong-attribute-type", refused(
+        onnx.model([onnx.node("Softmax", ["x"], ["y"], name="soft", axis=1.5)], [onnx.value("x", [2, 3])],
+                   [onnx.value("y", [2, 3])]), 4, "soft", "axis", "integer")
+    yield "value-made-twice", refused(
+        onnx.model([onnx.node("Relu", ["x"], ["y"]), onnx.node("Neg", ["x"], ["y"], name="again")],
+                   [onnx.value("x", [2])], [onnx.value("y", [2])]), 4, "again", "'y'")
+    yield "window-too-large", refused(
+        onnx.model([onnx.node("MaxPool", ["x"], ["y"], name="pool", kernel_shape=[3, 3])],
+                   [onnx.value("x", [1, 1, 2, 2])], [onnx.value("y", [1, 1, 0, 0])]), 4, "pool", "window")
+    yield "index-outside", refused(
+        onnx.model([onnx.node("Gather", ["x", "i"], ["y"], name="pick")], [onnx.value("x", [2, 3])],
+                   [onnx.value("y", [2, 3])], [onnx.tensor("i", [2], [1, -9], onnx.INT64)]), 4, "pick", "-9")
     yield "external-missing", external({"location": "absent.bin"}, 1, "absent.bin", "w")
     yield "external-short", external({"location": "short.bin"}, 4, "short.bin")
     yield "external-escape", external({"location": "../../../../etc/passwd"}, 4, "etc/passwd")
@@ -180,6 +220,11 @@ def tests():
                                     flags=["--dim", "n=1..4", "--target", "z80-cpm"])
     yield "unwritable", unwritable
     yield "full-disk", full_disk
+    yield "own-model", own_model
+    yield "dash", dash
+    yield "endless-file", endless
+    yield "seed-negative", refused(onnx.small_model(), 2, "--seed", flags=["--dim", "n=1..4", "--seed=-1"])
+    yield "cpu-unknown", refused(onnx.small_model(), 2, "v3", flags=["--dim", "n=1..4", "--cpu", "v9"])
     yield "max-ram", max_ram
     yield "no-arguments", usage()
     yield "unknown-option", usage("compile", "small.onnx", "-o", "x.stint", "--frobnicate", words=["frobnicate"])

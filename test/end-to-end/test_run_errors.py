@@ -47,6 +47,34 @@ def fails(code, *words, arguments):
     return test
 
 
+def own_plan():
+    """Nothing that is read is written over."""
+    plan = FOLDER / "own.npy"
+    plan.unlink(missing_ok=True)
+    shutil.copy(small_plan(), plan)
+    before = plan.read_bytes()
+    command = [support.RUN, plan, "--input", array("right.npy", (3, 8))]
+    support.expect(support.run([*command, "--output", plan]), 2, "destroy")
+    support.expect(support.run([support.RUN, small_plan(), *command[2:], "--output", small_plan()]), 2, ".npy")
+    assert plan.read_bytes() == before
+
+
+def no_plan_but_model():
+    done = support.run([support.RUN, (small_plan().parent / "small.onnx"), "--info"])
+    support.expect(done, 4, "not a stint plan")
+
+
+def dimensions_disagree():
+    model = FOLDER / "two.onnx"
+    model.write_bytes(onnx.model([onnx.node("Add", ["a", "b"], ["y"])],
+                                 [onnx.value("a", ["n", 4]), onnx.value("b", ["n", 4])], [onnx.value("y", ["n", 4])]))
+    plan = FOLDER / "two.stint"
+    support.expect(support.compile_model(model, plan, "--dim", "n=1..4"), 0)
+    done = support.run([support.RUN, plan, "--input", f"a={array('a24.npy', (2, 4))}",
+                        "--input", f"b={array('b34.npy', (3, 4))}"])
+    support.expect(done, 1, "'n'", "'b'", "3", "2")
+
+
 def other_architecture():
     """A plan for one architecture refuses on the other, saying which it is for."""
     model, x86, arm = FOLDER / "small.onnx", FOLDER / "x86.stint", FOLDER / "arm.stint"
@@ -97,6 +125,9 @@ def tests():
     yield "no-plan", no_plan
     yield "newer-format", newer_format
     yield "other-architecture", other_architecture
+    yield "own-plan", own_plan
+    yield "model-for-plan", no_plan_but_model
+    yield "dimensions-disagree", dimensions_disagree
     yield "missing-input", fails(2, "x", "f32", arguments=[])
     yield "missing-file", fails(1, "nowhere.npy", arguments=["--input", FOLDER / "nowhere.npy"])
     yield "extra-input", fails(2, "mask", "x", arguments=["--input", lambda: f"x={x38()}", "--input",

@@ -129,6 +129,17 @@ int writeFile(const char *path, const Piece *pieces, size_t pieceCount) {
 
 bool fileExists(const char *path) { return access(path, F_OK) == 0; }
 
+bool isStream(const char *path) {
+  struct stat about;
+  return stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
+}
+
+bool sameFile(const char *a, const char *b) {
+  struct stat first, second;
+  return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
 bool endsWith(const char *text, const char *suffix) {
   size_t length = strlen(text), tail = strlen(suffix);
   return length >= tail && !strcmp(text + length - tail, suffix);

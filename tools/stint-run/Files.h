@@ -64,6 +64,10 @@ struct Piece {
 [[nodiscard]] int writeFile(const char *path, const Piece *pieces, size_t pieceCount);
 
 bool fileExists(const char *path);
+// A device or pipe, which is there to be written to.
+bool isStream(const char *path);
+// Both exist and are one file.
+bool sameFile(const char *a, const char *b);
 bool endsWith(const char *text, const char *suffix);
 
 } // namespace stint_run

@@ -195,7 +195,7 @@ int openModel(Job *job) {
   stint_status status = stint_model_open_file(options.plan, &how, &job->model);
   if (status.code) {
     char what[600];
-    if (status.code == STINT_STATUS_NOT_FOUND && options.variant)
+    if (options.variant && (status.code == STINT_STATUS_NOT_FOUND || status.code == STINT_STATUS_UNSUPPORTED))
       snprintf(what, sizeof what, "--variant '%.100s' of '%.400s'", options.variant, options.plan);
     else
       snprintf(what, sizeof what, "'%.500s'", options.plan);
@@ -307,11 +307,16 @@ int pairOutputs(Job *job) {
       return code;
     if (job->outputFiles[index])
       return fail(ExitUsage, "--output '%s': this output was given already", options.outputs.items[i]);
-    if (!isTensorFile(value) && !fileExists(value))
+    if (!isTensorFile(value) && !isStream(value))
       return fail(ExitUsage,
                   "--output '%s': tensors are written to .npy, .pb or .raw "
                   "files",
                   options.outputs.items[i]);
+    if (!isStream(value) && sameFile(value, options.plan))
+      return fail(ExitUsage, "--output '%s': this would destroy the plan", options.outputs.items[i]);
+    for (uint32_t other = 0; other < job->outputCount; ++other)
+      if (job->outputFiles[other] && !isStream(value) && !strcmp(job->outputFiles[other], value))
+        return fail(ExitUsage, "--output '%s': another output goes to that file", options.outputs.items[i]);
     job->outputFiles[index] = value;
   }
   return ExitDone;
@@ -349,8 +354,18 @@ int openSession(Job *job) {
     for (uint32_t axis = 0; axis < job->inputs[i].rank; ++axis) {
       stint_dim_info bounds = dim(*job, false, i, axis);
       bool seen = bounds.symbol < 0 || !bounds.name;
-      for (size_t k = 0; k < how.maximum_count; ++k)
-        seen = seen || maxima[k].symbol == bounds.name || !strcmp(maxima[k].symbol, bounds.name);
+      for (size_t k = 0; k < how.maximum_count; ++k) {
+        if (seen || strcmp(maxima[k].symbol, bounds.name))
+          continue;
+        seen = true;
+        if (maxima[k].value != job->inputs[i].dims[axis]) {
+          int code = fail(ExitFailed, "dimension '%s' is %lld in input '%s' (axis %u), but %lld in an input before it",
+                          bounds.name, static_cast<long long>(job->inputs[i].dims[axis]), port(*job, false, i).name,
+                          axis, static_cast<long long>(maxima[k].value));
+          free(maxima);
+          return code;
+        }
+      }
       if (!seen && how.maximum_count < symbolCount)
         maxima[how.maximum_count++] = {bounds.name, job->inputs[i].dims[axis]};
     }

@@ -8,6 +8,8 @@
 #include "compiler/driver/Inspect.h"
 #include "compiler/driver/Verify.h"
 #include "runtime/schema/version.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <CLI/CLI.hpp>
@@ -20,7 +22,7 @@ namespace {
 /// Words of the command line that need a second look.
 struct Words {
   std::vector<std::string> dims, constants;
-  std::string maxRam, emit, json, report;
+  std::string maxRam, emit, json, report, seed;
   bool timing = false, quiet = false, verbose = false;
 };
 
@@ -50,6 +52,8 @@ int readWords(const Words &words, Options &options) {
                    "': choose graph, schedule, plan, kernel, llvm, asm, object or static-library");
     options.emit = *emit;
   }
+  if (!words.seed.empty() && !llvm::to_integer(words.seed, options.seed, 10))
+    return usage("--seed '" + words.seed + "': expected a number from 0 to 18446744073709551615");
   llvm::Expected<std::string> model = findModel(options.input);
   if (!model) {
     llvm::errs() << "stint: " << llvm::toString(model.takeError()) << "\n";
@@ -122,7 +126,8 @@ int writeJson(const std::string &path, const Options &options, Result &result) {
   os << text;
   os.close();
   if (error || os.has_error()) {
-    llvm::errs() << "stint: cannot write '" << path << "': " << (error ? error : os.error()).message() << "\n";
+    llvm::errs() << "stint: cannot write '" << path << "': " << (error ? error : os.error()).message()
+                 << "; the compilation itself is done\n";
     os.clear_error();
     return 1;
   }
@@ -137,6 +142,24 @@ int runCompile(Options &options, const Words &words) {
     return usage("compile: -o says where the result goes, as in -o model.stint");
   if (!words.report.empty() && options.emit != Emit::File)
     return usage("compile: --report is about a plan file, not what --emit writes instead");
+  if (options.output == "-") {
+    if (wantsFile)
+      return usage("compile: -o -: only what --emit prints as text can go to standard output");
+    options.output.clear();
+  }
+  std::vector<std::string> written;
+  for (const std::string &path : {options.output, words.report, words.json}) {
+    if (path.empty())
+      continue;
+    if (llvm::sys::fs::equivalent(path, options.input))
+      return usage("compile: writing '" + path + "' would destroy the model; choose another name");
+    for (const auto &[name, file] : options.constants)
+      if (llvm::sys::fs::equivalent(path, file))
+        return usage("compile: writing '" + path + "' would destroy a constant's file; choose another name");
+    if (llvm::is_contained(written, path))
+      return usage("compile: '" + path + "' is to hold two things; choose another name for one");
+    written.push_back(path);
+  }
   import::Diagnostics diagnostics;
   Result result;
   runOnDeepStack([&] { result = compile(options, diagnostics, llvm::outs()); });
@@ -175,7 +198,7 @@ int runMain(int argc, char **argv) {
   compileCommand->add_option("--json", compileWords.json, "Write sizes, memory and times here")->type_name("FILE");
   compileCommand->add_option("--report", compileWords.report, "Write a page about what was made here")
       ->type_name("FILE.html");
-  compileCommand->add_option("--seed", compileOptions.seed, "Where searches by chance begin: equal seeds, equal bytes")
+  compileCommand->add_option("--seed", compileWords.seed, "Where searches by chance begin: equal seeds, equal bytes")
       ->type_name("N")
       ->capture_default_str();
   compileCommand->add_flag("--timing", compileWords.timing, "Print how long each stage took");

@@ -269,6 +269,11 @@ static LogicalResult gather(NodeContext &n) {
       return success();
     }
   }
+  if (const Known *indices = n.known(1))
+    if (auto size = n.type(0).getStaticDim(*axis); auto values = size ? indices->integers() : std::nullopt)
+      for (int64_t index : *values)
+        if (index < -*size || index >= *size)
+          return n.malformed("index " + Twine(index) + " is outside dimension " + Twine(*size));
   n.out(0, n.make<graph::GatherOp>(n.in(0), n.in(1), *axis));
   return success();
 }
