@@ -13,6 +13,8 @@ using namespace stint::codegen;
 
 /// Longest run that is copied without a loop, in vectors.
 static constexpr int64_t kUnrolledVectors = 8;
+/// Most runs of a row that are copied without a loop.
+static constexpr int64_t kUnrolledRuns = 16;
 
 RowPacker::RowPacker(KernelBuilder &kernel, ElementEmitter &emitter, const Problem &problem)
     : kernel(kernel), emitter(emitter), problem(problem),
@@ -77,6 +79,16 @@ void RowPacker::copy(Value source, Value destination, Value from, Value to, Valu
       });
 }
 
+/// 0 <= value < limit.
+Value RowPacker::isBelow(Value value, Value limit) {
+  return kernel.builder.create<arith::CmpIOp>(kernel.loc, arith::CmpIPredicate::ult, value, limit);
+}
+
+/// `a` and `b`; `a` may be null.
+Value RowPacker::both(Value a, Value b) {
+  return a ? Value(kernel.builder.create<arith::AndIOp>(kernel.loc, a, b)) : b;
+}
+
 void RowPacker::convRow(ValueRange coordinates, Value source, Value destination, Value firstK, Value lastK,
                         bool wholeRuns) {
   graph::ConvOp conv = problem.conv();
@@ -98,31 +110,12 @@ void RowPacker::convRow(ValueRange coordinates, Value source, Value destination,
   Value lastRun = kernel.div(kernel.add(lastK, kernel.sub(divisor, kernel.constant(1))), divisor);
   ArrayRef<Value> tapExtents = ArrayRef<Value>(kernelExtents).drop_back(merged ? 1 : 0);
 
-  kernel.loop(firstRun, lastRun, kernel.constant(1), [&](Value run) {
-    SmallVector<Value> taps = delinearize(kernel, run, tapExtents);
-    Value offset = coordinates[0]; // in input positions
-    Value inside;                  // i1
-    for (int64_t i = 0; i < spatial; ++i) {
-      bool inRun = merged && i == spatial - 1;
-      Value at = inRun ? positions[i] : kernel.add(positions[i], kernel.mul(taps[i], conv.getDilations()[i]));
-      offset = kernel.add(kernel.mul(offset, inputExtents[i]), at);
-      if (inRun)
-        continue;
-      // One unsigned comparison for both ends.
-      Value in = kernel.builder.create<arith::CmpIOp>(kernel.loc, arith::CmpIPredicate::ult, at, inputExtents[i]);
-      inside = inside ? kernel.builder.create<arith::AndIOp>(kernel.loc, inside, in) : in;
-    }
-    Value low = kernel.constant(0), high = runLength;
-    if (merged) {
-      Value at = positions.back(), zero = kernel.constant(0);
-      low = kernel.mul(kernel.max(kernel.sub(zero, at), zero), channels);
-      high = kernel.mul(kernel.sub(inputExtents.back(), at), channels);
-    }
-    if (inside)
-      high = kernel.builder.create<arith::SelectOp>(kernel.loc, inside, high, kernel.constant(0));
+  /// Copies the run that begins at an input position: `move(from, to, begin,
+  /// end)` for the part of it that is wanted.
+  auto moveRun = [&](Value run, Value position, function_ref<void(Value, Value, Value, Value)> move) {
     Value from = source;
     if (source)
-      from = kernel.address(source, kernel.mul(offset, allChannels), problem.elementBytes());
+      from = kernel.address(source, kernel.mul(position, allChannels), problem.elementBytes());
     Value runStart = kernel.mul(run, runLength);
     Value to = kernel.address(destination, kernel.sub(runStart, firstK), problem.accumulatorBytes());
     Value begin = kernel.constant(0), end = runLength;
@@ -130,8 +123,65 @@ void RowPacker::convRow(ValueRange coordinates, Value source, Value destination,
       begin = kernel.max(kernel.sub(firstK, runStart), begin);
       end = kernel.min(kernel.sub(lastK, runStart), end);
     }
-    copy(from, to, begin, end, low, high);
-  });
+    move(from, to, begin, end);
+  };
+
+  Value base = coordinates[0]; // in input positions
+  for (int64_t i = 0; i < spatial; ++i)
+    base = kernel.add(kernel.mul(base, inputExtents[i]), positions[i]);
+
+  // The whole window lies in the input: nothing to compare.
+  auto interior = [&] {
+    auto one = [&](Value run) {
+      SmallVector<Value> taps = delinearize(kernel, run, tapExtents);
+      taps.resize(spatial, kernel.constant(0));
+      Value distance = kernel.constant(0);
+      for (int64_t i = 0; i < spatial; ++i)
+        distance = kernel.add(kernel.mul(distance, inputExtents[i]), kernel.mul(taps[i], conv.getDilations()[i]));
+      moveRun(run, kernel.add(base, distance),
+              [&](Value from, Value to, Value begin, Value end) { copyWhole(from, to, begin, end); });
+    };
+    auto first = kernel.constantOf(firstRun), last = kernel.constantOf(lastRun);
+    if (first && last && *last - *first <= kUnrolledRuns) {
+      for (int64_t run = *first; run < *last; ++run)
+        one(kernel.constant(run));
+      return;
+    }
+    kernel.loop(firstRun, lastRun, kernel.constant(1), one);
+  };
+  auto border = [&] {
+    kernel.loop(firstRun, lastRun, kernel.constant(1), [&](Value run) {
+      SmallVector<Value> taps = delinearize(kernel, run, tapExtents);
+      Value position = coordinates[0], inside; // inside: i1
+      for (int64_t i = 0; i < spatial; ++i) {
+        bool inRun = merged && i == spatial - 1;
+        Value at = inRun ? positions[i] : kernel.add(positions[i], kernel.mul(taps[i], conv.getDilations()[i]));
+        position = kernel.add(kernel.mul(position, inputExtents[i]), at);
+        if (!inRun)
+          inside = both(inside, isBelow(at, inputExtents[i]));
+      }
+      Value low = kernel.constant(0), high = runLength;
+      if (merged) {
+        Value at = positions.back(), zero = kernel.constant(0);
+        low = kernel.mul(kernel.max(kernel.sub(zero, at), zero), channels);
+        high = kernel.mul(kernel.sub(inputExtents.back(), at), channels);
+      }
+      if (inside)
+        high = kernel.builder.create<arith::SelectOp>(kernel.loc, inside, high, kernel.constant(0));
+      moveRun(run, position,
+              [&](Value from, Value to, Value begin, Value end) { copy(from, to, begin, end, low, high); });
+    });
+  };
+
+  Value isInterior;
+  for (int64_t i = 0; i < spatial; ++i) {
+    if (conv.getPadLow()[i] <= 0 && conv.getPadHigh()[i] <= 0)
+      continue;
+    Value last = kernel.mul(kernel.sub(kernelExtents[i], kernel.constant(1)), conv.getDilations()[i]);
+    isInterior = both(isInterior, isBelow(positions[i], inputExtents[i]));
+    isInterior = both(isInterior, isBelow(kernel.add(positions[i], last), inputExtents[i]));
+  }
+  isInterior ? branch(kernel, isInterior, interior, border) : interior();
 }
 
 void RowPacker::pack(Value source, Value destination, int64_t stride, Value firstRow, Value lastRow, Value firstK,

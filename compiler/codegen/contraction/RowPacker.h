@@ -30,6 +30,8 @@ private:
                mlir::Value lastK, bool wholeRuns);
   /// Calls `piece` for chunks of [from, to), vectors first.
   void chunks(mlir::Value from, mlir::Value to, llvm::function_ref<void(mlir::Value at, int64_t width)> piece);
+  mlir::Value isBelow(mlir::Value value, mlir::Value limit);
+  mlir::Value both(mlir::Value a, mlir::Value b);
   mlir::Value loadLeft(mlir::Value source, mlir::Value at, int64_t width);
 
   KernelBuilder &kernel;
