@@ -89,16 +89,18 @@ LogicalResult Compilation::receive(Diagnostic &diagnostic) {
     return success(); // remarks and warnings of passes are for stint-opt
   llvm::SetVector<StringRef> nodes;
   graph::collectNodes(diagnostic.getLocation(), nodes);
-  std::string message;
+  std::string what = diagnostic.str(), message;
   llvm::raw_string_ostream os(message);
-  os << "internal error";
+  // What a pass says about bounds is for whoever gave them; anything else
+  // should not have come this far.
+  bool forUser = StringRef(what).contains("--dim");
+  os << (forUser ? "" : "internal error: ") << what;
   if (!nodes.empty()) {
-    os << (nodes.size() > 1 ? " at nodes " : " at node ");
+    os << (nodes.size() > 1 ? ", at nodes " : ", at node ");
     llvm::interleaveComma(ArrayRef(nodes.getArrayRef()).take_front(4), os);
     if (nodes.size() > 4)
       os << ", …";
   }
-  os << ": " << diagnostic.str();
   std::lock_guard<std::mutex> lock(mutex);
   diagnostics.report(Problem::Failed, os.str());
   return success();

@@ -110,7 +110,7 @@ static llvm::Error openCompiled(ModuleOp module, const WeightFiles &files, Run &
   input.variants = std::move(*code);
   SmallString<128> path;
   if (std::error_code error = llvm::sys::fs::createTemporaryFile("stint-constants", "stint", path))
-    return problem("cannot make a temporary file: " + error.message());
+    return problem("cannot make a temporary file '" + path + "': " + error.message() + "; TMPDIR says where");
   llvm::sys::RemoveFileOnSignal(path);
   auto remove = llvm::make_scope_exit([&] {
     llvm::sys::fs::remove(path);

@@ -11,6 +11,7 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
 
 #include <cmath>
 #include <cstring>
@@ -55,8 +56,10 @@ public:
       : options(options), os(os), diagnostics(diagnostics) {}
   ~Verification() {
     stint_model_release(plan);
-    if (!planPath.empty())
+    if (!planPath.empty()) {
       sys::fs::remove(planPath);
+      sys::DontRemoveFileOnSignal(planPath);
+    }
   }
 
   int run();
@@ -166,6 +169,7 @@ bool Verification::compileModel() {
     return false;
   }
   planPath = path.str().str();
+  sys::RemoveFileOnSignal(planPath);
   compileOptions.output = planPath;
   compileOptions.emit = Emit::File;
   if (!compile(compileOptions, diagnostics, os).ok)

@@ -33,7 +33,7 @@ Expected<MutableArrayRef<uint8_t>> WeightFiles::add(mlir::ModuleOp module, uint6
   SmallString<128> path;
   std::error_code error = sys::fs::createTemporaryFile("stint-folded", "bin", descriptor, path);
   if (error)
-    return problem("cannot make a temporary file: " + error.message());
+    return problem("cannot make a temporary file '" + path + "': " + error.message() + "; TMPDIR says where");
   sys::fs::remove(path); // lives on until it is unmapped
   error = sys::fs::resize_file(descriptor, size);
   if (!error)
