@@ -18,7 +18,7 @@ static constexpr int64_t kBlockPanels = 16;
 static constexpr int64_t kPanelsToPack = 4;
 /// Rows of a register tile at most: more are hardly faster, and leave more to
 /// smaller tiles.
-static constexpr int64_t kMostRows = 24;
+static constexpr int64_t kMostRows = 12;
 
 /// Elements of A's row that are copied as one piece: a kernel's innermost
 /// dimension where it is contiguous, else the channels. 0 if not known.

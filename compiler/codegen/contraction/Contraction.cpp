@@ -228,7 +228,7 @@ private:
     // Steps along K: some at once, then single ones.
     Value at = kernel.constant(0);
     SmallVector<Value> state = initial;
-    for (int64_t width = blocking.unroll; width >= 1; width = width > 1 ? 1 : 0) {
+    for (int64_t width = full ? blocking.unroll : 1; width >= 1; width = width > 1 ? 1 : 0) {
       Value end = tile.steps;
       if (width > 1)
         end = kernel.sub(end, kernel.rem(end, kernel.constant(width)));
