@@ -53,7 +53,9 @@ FailureOr<Window> stint::import::readWindow(NodeContext &n, ArrayRef<int64_t> ke
 LogicalResult stint::import::checkWindow(NodeContext &n, const Window &w, ArrayRef<AffineExpr> dims) {
   for (auto [i, d] : llvm::enumerate(dims)) {
     int64_t most = n.symbols.upper(d), reach = w.dilations[i] * (w.kernel[i] - 1) + 1;
-    if (most > 0 && most + w.padLow[i] + w.padHigh[i] < reach)
+    // A dimension of 0 may give one of 0, though no window fits.
+    int64_t slack = most > 0 ? 0 : w.strides[i];
+    if (most + w.padLow[i] + w.padHigh[i] + slack < reach)
       return n.malformed("a window of " + Twine(reach) + " does not fit into dimension " + n.print(d) + " with pads " +
                          Twine(w.padLow[i]) + " and " + Twine(w.padHigh[i]));
   }
