@@ -21,17 +21,6 @@ using graph::GraphTensorType;
 /// Most workgroups that a job has.
 static constexpr int64_t kMostBoxes = 600;
 
-/// True if the kernel reduces along the rows of its result: then a workgroup
-/// takes whole rows (KernelGrid.h).
-static bool takesWholeRows(mlir::func::FuncOp kernel, GraphTensorType result) {
-  if (result.getRank() == 0)
-    return false;
-  int64_t inner = result.getOrder().back();
-  bool found = false;
-  kernel.walk([&](graph::ReduceOp reduce) { found |= llvm::is_contained(reduce.getAxes(), inner); });
-  return found;
-}
-
 /// Points that cut [0, units) into pieces of about `tile`.
 static std::vector<int64_t> cuts(int64_t units, int64_t tile, bool irregular, std::mt19937_64 &random) {
   std::vector<int64_t> points = {0};
@@ -45,14 +34,11 @@ static std::vector<int64_t> cuts(int64_t units, int64_t tile, bool irregular, st
 static std::vector<JobBox> boxesOf(mlir::func::FuncOp kernel, llvm::ArrayRef<int64_t> symbols, Split split) {
   auto kind = kernel->getAttrOfType<graph::KernelKindAttr>("graph.kind").getValue();
   graph::KernelGrid grid = graph::gridOf(kind, kernel.getBody().front());
-  auto result = llvm::cast<GraphTensorType>(kernel.getResultTypes().front());
   int64_t units[3], tile[3], count = 1;
   for (int axis = 0; axis < 3; ++axis) {
     units[axis] = graph::Symbols::evaluate(grid.units[axis], symbols);
     tile[axis] = std::max<int64_t>(graph::Symbols::evaluate(grid.tile[axis], symbols), 1);
-    bool whole = split == Split::whole || (kind == graph::KernelKind::loopnest && axis == 1 && split == Split::finest &&
-                                           takesWholeRows(kernel, result));
-    if (whole)
+    if (split == Split::whole)
       tile[axis] = std::max<int64_t>(units[axis], 1);
     else if (split == Split::finest)
       tile[axis] = 1;

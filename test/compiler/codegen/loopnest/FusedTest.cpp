@@ -78,6 +78,14 @@ TEST(LoopNestFused, ChainsAndResults) {
     auto product = chain.op("graph.mul", {a, b}, t), sum = chain.op("graph.add", {product, c}, t);
     suite.add(std::string("a * b + c ") + nameOf(e), chain.text({sum}), {130});
 
+    // A minimum in other words; LLVM knows that as well.
+    KernelText clamp;
+    clamp.symbol(0, 300);
+    auto y = clamp.operand(t), two = clamp.splat("2.0", type("", e));
+    auto less = clamp.op("graph.compare lt", {y, two}, type("s0", Element::boolean));
+    suite.add(std::string("clamp ") + nameOf(e), clamp.text({clamp.op("graph.select", {less, y, two}, t)}), {131},
+              {Fill{-5, 5, specialFloats(e)}});
+
     // Results of several types, one of them used by another.
     KernelText several;
     several.symbol(0, 300);
