@@ -27,6 +27,9 @@ namespace {
 constexpr int64_t kColumns = graph::kPanelColumns;
 /// Cache lines that a tile prefetches at most.
 constexpr int64_t kMostPrefetched = 32;
+/// Tiles of so few rows wait for B rather than compute: they prefetch it, far
+/// enough ahead that the next page is found in time.
+constexpr int64_t kStreamingRows = 3, kPrefetchDistance = 4096;
 
 class ContractionGenerator {
 public:
@@ -194,7 +197,7 @@ private:
     OpBuilder &builder = kernel.builder;
     Location loc = kernel.loc;
     if (full)
-      prefetch(tile);
+      prefetchNext(tile);
     // One address and distances from it: constants where K is one.
     Value base, distance;
     int64_t bytes = blocking.pack ? problem.accumulatorBytes() : problem.elementBytes();
@@ -242,7 +245,7 @@ private:
 
   /// Brings a part of the next panel's K steps into the cache: all tiles of a
   /// block of rows together bring all of it.
-  void prefetch(const Tile &tile) {
+  void prefetchNext(const Tile &tile) {
     int64_t tiles = blocking.rows / blocking.tiles.front(), line = 64;
     int64_t bytes = llvm::alignTo(llvm::divideCeil(blocking.k * kColumns * problem.elementBytes(), tiles), line);
     if (!tile.b || tiles < 2 || bytes > kMostPrefetched * line)
@@ -250,8 +253,11 @@ private:
     Value at = kernel.div(kernel.sub(tile.row, firstRow), kernel.constant(blocking.tiles.front()));
     Value next = kernel.add(kernel.mul(at, bytes), kernel.mul(k, kColumns * problem.elementBytes()));
     for (int64_t offset = 0; offset < bytes; offset += line)
-      kernel.builder.create<LLVM::Prefetch>(kernel.loc, kernel.address(tile.b, kernel.add(next, offset), 1),
-                                            /*rw=*/0, /*hint=*/3, /*cache=*/1);
+      prefetch(tile.b, kernel.add(next, offset));
+  }
+  void prefetch(Value base, Value bytes) {
+    kernel.builder.create<LLVM::Prefetch>(kernel.loc, kernel.address(base, bytes, 1), /*rw=*/0, /*hint=*/3,
+                                          /*cache=*/1);
   }
 
   /// Scalar constant of an operand that is none of the kernel's buffers.
@@ -267,6 +273,8 @@ private:
       left.push_back(loadLeft(a.empty() ? Value() : a[i], at, width));
     for (int64_t step = 0; step < width; ++step) {
       Value columns = loadRight(b, kernel.add(at, step));
+      if (b && rows <= kStreamingRows)
+        prefetch(b, kernel.add(kernel.mul(kernel.add(at, step), kColumns * problem.elementBytes()), kPrefetchDistance));
       for (int64_t i = 0; i < rows; ++i) {
         Value scalar = left[i];
         if (isa<VectorType>(scalar.getType()))
