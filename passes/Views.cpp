@@ -144,6 +144,15 @@ bool passes::isView(Operation *op) {
   return isa<ReshapeOp>(op) && rowMajor(op->getOperand(0)) && rowMajor(op->getResult(0));
 }
 
+Value stint::passes::sourceOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isView(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
 bool passes::onlyUnitDims(ReshapeOp op) {
   auto significant = [](GraphTensorType type) {
     SmallVector<AffineExpr> dims(type.getShape());

@@ -19,6 +19,9 @@ graph::GraphTensorType viewType(mlir::Operation *op);
 /// memory exactly as its operand does.
 bool isView(mlir::Operation *op);
 
+/// The value whose bytes `value` names, through views.
+mlir::Value sourceOf(mlir::Value value);
+
 /// A reshape that only adds or removes dimensions of size 1.
 bool onlyUnitDims(graph::ReshapeOp op);
 

@@ -75,7 +75,7 @@ build_all() {
     run_logged "configuring" "$build/logs/configure.log" \
       cmake -S "$root" -B "$build" --preset release || return 1
   fi
-  run_logged "building (about ten minutes on two cores the first time)" "$build/logs/build.log" \
+  run_logged "building (ten to fifteen minutes on two cores the first time)" "$build/logs/build.log" \
     cmake --build "$build" || return 1
   grep -hE '^(stint-run|core|runtime).*(bytes|lines)' "$build/logs/build.log" || true
 }

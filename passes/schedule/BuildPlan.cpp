@@ -46,7 +46,7 @@ public:
     // A computed value goes straight to the first output that wants it.
     SmallVector<bool> direct(outputs.size(), false);
     for (auto [i, value] : llvm::enumerate(result.getOperands())) {
-      Value source = sourceOf(value);
+      Value source = passes::sourceOf(value);
       if (source.getDefiningOp<CallOp>() && placed.try_emplace(source, outputs[i]).second)
         direct[i] = true;
     }
@@ -61,16 +61,6 @@ public:
   }
 
 private:
-  /// The value whose bytes `value` names, through views.
-  static Value sourceOf(Value value) {
-    while (Operation *op = value.getDefiningOp()) {
-      if (!passes::isView(op))
-        break;
-      value = op->getOperand(0);
-    }
-    return value;
-  }
-
   /// Registers and buffers stand before the first dispatch or copy.
   template <typename Op, typename... Args> Op declare(Location loc, Args &&...args) {
     OpBuilder::InsertionGuard guard(builder);
@@ -147,7 +137,7 @@ private:
   }
 
   Value bufferOf(Value value) {
-    value = sourceOf(value);
+    value = passes::sourceOf(value);
     if (Value known = buffers.lookup(value))
       return known;
     GraphTensorType type = tensorType(value);

@@ -37,11 +37,11 @@ public:
         calls.push_back({&op});
     llvm::DenseSet<Value> outputs; // in the application's memory
     for (Value value : body.getTerminator()->getOperands())
-      outputs.insert(sourceOf(value));
+      outputs.insert(passes::sourceOf(value));
     for (size_t i = 0; i < calls.size(); ++i) {
       llvm::SetVector<size_t> read;
       for (Value operand : calls[i].op->getOperands())
-        if (auto value = valueNumbers.find(sourceOf(operand)); value != valueNumbers.end())
+        if (auto value = valueNumbers.find(passes::sourceOf(operand)); value != valueNumbers.end())
           read.insert(value->second);
       calls[i].reads = read.takeVector();
       for (size_t value : calls[i].reads)
@@ -150,15 +150,6 @@ private:
     double bytes;
     SmallVector<size_t> readers;
   };
-
-  static Value sourceOf(Value value) {
-    while (Operation *op = value.getDefiningOp()) {
-      if (!passes::isView(op))
-        break;
-      value = op->getOperand(0);
-    }
-    return value;
-  }
 
   double bytesOf(Value value) const {
     return static_cast<double>(symbols.upper(plan::byteSize(cast<GraphTensorType>(value.getType()))));

@@ -23,31 +23,30 @@ class Unsupported(Exception):
     """Data that the runner can't read."""
 
 
+def varint(data, at):
+    """-> (value, where it ends)"""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
 def fields(data):
     """-> (field number, wire type, value) of a message"""
     at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
     while at < len(data):
-        key = varint()
+        key, at = varint(data, at)
         wire = key & 7
         if wire == 0:
-            value = varint()
-        elif wire == 2:
-            size = varint()
-            value = data[at:at + size]
-            at += size
+            value, at = varint(data, at)
         else:
-            size = 8 if wire == 1 else 4
+            size = {1: 8, 5: 4}.get(wire)
+            if size is None:
+                size, at = varint(data, at)
             value = data[at:at + size]
             at += size
         yield key >> 3, wire, value
@@ -56,14 +55,7 @@ def fields(data):
 def varints(data):
     at = 0
     while at < len(data):
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                break
+        value, at = varint(data, at)
         yield value - (1 << 64) if value >> 63 else value
 
 

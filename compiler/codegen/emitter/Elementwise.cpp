@@ -332,7 +332,6 @@ struct Bits {
   OpBuilder &b;
   Location loc;
   Arithmetic &arith;
-  Value operator()(Value a) { return a; }
   Value constant(Value like, int64_t v) { return arith.constantInt(like.getType(), v); }
   Value band(Value a, int64_t m) { return b.create<arith::AndIOp>(loc, a, constant(a, m)); }
   Value bor(Value a, Value c) { return b.create<arith::OrIOp>(loc, a, c); }

@@ -166,7 +166,6 @@ Value ElementEmitter::emitWindowReduce(graph::WindowReduceOp op, unsigned number
     Value none = splat(kernel.constant(-1), width);
     SmallVector<Value> state = window.run(ValueRange{start, none}, [&](auto positions, auto, ValueRange now) {
       Value x = input(positions);
-      SmallVector<Index> flat(at);
       Value better = arith.compare(graph::ComparePredicate::gt, x, now[0], element);
       Value first =
           arith.compare(graph::ComparePredicate::lt, now[1], splat(kernel.constant(0), width), builder.getI64Type());

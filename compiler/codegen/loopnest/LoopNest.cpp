@@ -118,7 +118,7 @@ private:
     int64_t lanes = std::min<int64_t>(kernel.variant.lanes(bits), graph::kInnerBlock);
     int64_t registers = values > 8 ? 2 : 4;
     SmallVector<int64_t> widths;
-    for (int64_t width = std::min<int64_t>(lanes * registers, graph::kInnerBlock); width > lanes; width = lanes)
+    if (int64_t width = std::min<int64_t>(lanes * registers, graph::kInnerBlock); width > lanes)
       widths.push_back(width);
     if (lanes > 1)
       widths.push_back(lanes);
