@@ -10,10 +10,6 @@
 #include "mlir/Pass/PassRegistry.h"
 
 namespace stint::passes {
-/// On an argument of @main, an integer: it stands for the result of @constants
-/// with that number (HoistConstants).
-inline constexpr ::llvm::StringLiteral kConstantAttr = "stint.constant";
-
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"

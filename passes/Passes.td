@@ -19,11 +19,20 @@ def HoistConstants : Pass<"stint-hoist-constants", "::mlir::ModuleOp"> {
   let summary = "moves work whose operands are all constant into @constants";
   let description = [{
     Makes a function `@constants() -> (values…)` of every maximal subgraph
-    that depends on weights and constants only; `@main` takes the values as
-    additional arguments marked `stint.constant = N` (result N). The driver
+    that depends on weights and constants only; `@main`, and
+    the functions of control flow, take the values as
+    additional arguments marked `graph.constant_result = N` (result N). The driver
     compiles and runs the function and puts weights in place of the arguments.
     Broadcasts, iota, and values much larger than what they are made from stay
     where they are used.
+  }];
+}
+
+def SinkConstants : Pass<"stint-sink-constants", "::mlir::ModuleOp"> {
+  let summary = "functions of control flow read weights and constants themselves";
+  let description = [{
+    A weight or constant that a `graph.if` or `graph.loop` hands to its function
+    is cloned into it; arguments that a function does not read are removed.
   }];
 }
 
@@ -72,8 +81,9 @@ def BuildPlan : Pass<"stint-build-plan", "::mlir::ModuleOp"> {
 def PlanMemory : Pass<"stint-plan-memory", "::mlir::ModuleOp"> {
   let summary = "places arena buffers: lifetimes, in-place results, offsets";
   let description = [{
-    One profile at the symbols' upper bounds. Several greedy orders are tried
-    and the smallest arena kept.
+    One profile per list of maxima in the module's `plan.profiles`, else one
+    at the symbols' upper bounds. Several greedy orders are tried and the
+    smallest arena kept.
   }];
   let dependentDialects = ["::stint::plan::PlanDialect"];
   let options = [

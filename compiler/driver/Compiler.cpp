@@ -156,6 +156,7 @@ bool Compilation::readModel() {
   result.time.stage("import");
   import::ImportOptions importOptions;
   importOptions.dims = options.dims;
+  importOptions.bounds = options.bounds;
   importOptions.constants = options.constants;
   model = import::importFile(options.input, importOptions, context, diagnostics);
   if (!model.module || !diagnostics.ok())

@@ -7,7 +7,6 @@
 
 #include "compiler/driver/CodeStage.h"
 #include "dialects/Graph/Locations.h"
-#include "passes/Passes.h"
 #include "stint/stint.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/MathExtras.h"
@@ -178,34 +177,39 @@ llvm::Expected<Folded> driver::foldConstants(ModuleOp module, WeightFiles &files
   if (llvm::Error error = run.run())
     return std::move(error);
 
-  auto main = module.lookupSymbol<func::FuncOp>("main");
-  OpBuilder builder = OpBuilder::atBlockBegin(&main.getBody().front());
-  for (unsigned i = main.getNumArguments(); i-- > 0;) {
-    auto number = main.getArgAttrOfType<IntegerAttr>(i, passes::kConstantAttr);
-    if (!number)
-      continue;
-    BlockArgument argument = main.getArgument(i);
-    auto type = cast<graph::GraphTensorType>(argument.getType());
-    auto [offset, size] = places[number.getInt()];
-    ArrayRef<uint8_t> value = bytes->slice(offset, size);
-    uint64_t width = graph::elementBytes(type.getElementType());
-    Value stored;
-    if (isSplat(value, width) && type.getRank() > 0) {
-      auto shaped = RankedTensorType::get(type.getStaticShape(), type.getElementType());
-      auto one = denseOf(graph::GraphTensorType::get({}, type.getElementType()), value.take_front(width));
-      stored = builder.create<graph::ConstantOp>(argument.getLoc(),
-                                                 DenseElementsAttr::get(shaped, *one.getValues<Attribute>().begin()));
-    } else if (size <= kSmallElements * width) {
-      stored = builder.create<graph::ConstantOp>(argument.getLoc(), denseOf(type, value));
-    } else {
-      auto extent =
-          graph::ExtentAttr::get(module.getContext(), file, offset, size, type.getElementType(), type.getStaticShape());
-      stored = builder.create<graph::WeightOp>(argument.getLoc(), type, nameOf(argument.getLoc(), number.getInt()),
-                                               extent, builder.getArrayAttr({}));
+  // Arguments that stand for constants become weights.
+  auto putStored = [&](func::FuncOp function) {
+    OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
+    for (unsigned i = function.getNumArguments(); i-- > 0;) {
+      auto number = function.getArgAttrOfType<IntegerAttr>(i, graph::kConstantAttr);
+      if (!number)
+        continue;
+      BlockArgument argument = function.getArgument(i);
+      auto type = cast<graph::GraphTensorType>(argument.getType());
+      auto [offset, size] = places[number.getInt()];
+      ArrayRef<uint8_t> value = bytes->slice(offset, size);
+      uint64_t width = graph::elementBytes(type.getElementType());
+      Value stored;
+      if (isSplat(value, width) && type.getRank() > 0) {
+        auto shaped = RankedTensorType::get(type.getStaticShape(), type.getElementType());
+        auto one = denseOf(graph::GraphTensorType::get({}, type.getElementType()), value.take_front(width));
+        stored = builder.create<graph::ConstantOp>(argument.getLoc(),
+                                                   DenseElementsAttr::get(shaped, *one.getValues<Attribute>().begin()));
+      } else if (size <= kSmallElements * width) {
+        stored = builder.create<graph::ConstantOp>(argument.getLoc(), denseOf(type, value));
+      } else {
+        auto extent = graph::ExtentAttr::get(module.getContext(), file, offset, size, type.getElementType(),
+                                             type.getStaticShape());
+        stored = builder.create<graph::WeightOp>(argument.getLoc(), type, nameOf(argument.getLoc(), number.getInt()),
+                                                 extent, builder.getArrayAttr({}));
+      }
+      argument.replaceAllUsesWith(stored);
+      function.eraseArgument(i);
     }
-    argument.replaceAllUsesWith(stored);
-    main.eraseArgument(i);
-  }
+  };
   constants.erase();
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isExternal())
+      putStored(function);
   return folded;
 }

@@ -81,7 +81,7 @@ static std::vector<LiveTensor> tensorsAtPeak(plan::EntryOp entry, const graph::S
     }
   int64_t items = 0;
   for (Operation &op : entry.getBody().front()) {
-    if (!isa<plan::DispatchOp, plan::CopyOp, plan::LoadOp>(op))
+    if (!plan::isWork(&op))
       continue;
     for (Value operand : op.getOperands())
       if (auto found = lifetimes.find(operand); found != lifetimes.end()) {

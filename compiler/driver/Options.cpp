@@ -41,6 +41,19 @@ Error driver::parseDim(StringRef text, StringMap<import::DimBounds> &dims) {
   return Error::success();
 }
 
+Error driver::parseBound(StringRef text, StringMap<int64_t> &bounds) {
+  auto [key, number] = text.rsplit('=');
+  auto [value, axis] = key.rsplit('.');
+  int64_t most = 0;
+  unsigned dim = 0;
+  if (value.empty() || axis.getAsInteger(10, dim) || number.getAsInteger(10, most) || most < 0 ||
+      most > (int64_t(1) << 40))
+    return problem("--bound '" + text + "': expected VALUE.AXIS=N, as in selected.0=100");
+  if (!bounds.try_emplace(key, most).second)
+    return problem("--bound '" + text + "': axis " + axis + " of '" + value + "' is given twice");
+  return Error::success();
+}
+
 Error driver::parseConstant(StringRef text, StringMap<std::string> &constants) {
   auto [name, path] = text.split('=');
   if (name.empty() || path.empty())

@@ -31,6 +31,8 @@ struct Options {
   std::string output;                          // empty: text goes to standard output
   std::string targets = "host", cpu, features; // see target::resolve
   llvm::StringMap<import::DimBounds> dims;
+  /// By "VALUE.AXIS": the most that a data-dependent dimension may be.
+  llvm::StringMap<int64_t> bounds;
   /// Inputs that always have one value, and the TensorProto file with it.
   llvm::StringMap<std::string> constants;
   std::optional<uint64_t> maxRam; // bytes a device may commit
@@ -40,6 +42,9 @@ struct Options {
 
 /// Adds `NAME=N` or `NAME=LO..HI`. Errors say what is wrong with the text.
 llvm::Error parseDim(llvm::StringRef text, llvm::StringMap<import::DimBounds> &dims);
+
+/// Adds `VALUE.AXIS=N`. Errors say what is wrong with the text.
+llvm::Error parseBound(llvm::StringRef text, llvm::StringMap<int64_t> &bounds);
 
 /// Adds `NAME=FILE`. Errors say what is wrong with the text.
 llvm::Error parseConstant(llvm::StringRef text, llvm::StringMap<std::string> &constants);

@@ -7,6 +7,8 @@ using namespace stint;
 
 // The model as ONNX meant it, in as few operators as possible.
 void driver::addGraphPasses(mlir::OpPassManager &passes) {
+  // Branches and loop bodies read weights themselves.
+  passes.addPass(passes::createSinkConstants());
   // Canonical forms, common subexpressions; work on weights becomes steps of
   // their recipes.
   passes.addPass(passes::createSimplifyGraph());
@@ -20,7 +22,9 @@ void driver::addConstantPasses(mlir::OpPassManager &passes) {
 
 // Where every element of every tensor lies in memory.
 void driver::addLayoutPasses(mlir::OpPassManager &passes) {
-  // Folded constants are weights now: work on them becomes steps of recipes.
+  // Folded constants are weights now: branches and loop bodies read them
+  // themselves, work on them becomes steps of recipes.
+  passes.addPass(passes::createSinkConstants());
   passes.addPass(passes::createSimplifyGraph());
   // Channels-last around convolutions, panels for what contractions multiply
   // by; other values follow their operands.

@@ -127,14 +127,24 @@ static std::optional<ArrayRef<uint8_t>> splatOf(const Model &model, const Tensor
 }
 
 Value Importer::materialise(Operand &operand, Location loc) {
-  if (operand.value)
+  if (operand.value && operand.value.getParentBlock() == body)
     return operand.value;
+  if (operand.value && !operand.tensor && !operand.known)
+    return capture(*current, operand.value);
+  if (Value known = current->made.lookup(&operand))
+    return known;
+  Value value = makeSource(operand, loc);
+  return current->made[&operand] = value;
+}
+
+/// A constant, a weight, or dimensions as data.
+Value Importer::makeSource(Operand &operand, Location loc) {
   if (operand.tensor) {
     const Tensor &tensor = *operand.tensor;
     Location at = NameLoc::get(builder.getStringAttr(tensor.name));
     Type elementType = operand.type.getElementType();
     if (const Known *small = known(operand))
-      return operand.value = builder.create<graph::ConstantOp>(at, denseOf(*small, elementType));
+      return builder.create<graph::ConstantOp>(at, denseOf(*small, elementType));
     if (auto splat = splatOf(model, tensor)) {
       Tensor one = tensor;
       one.dims.clear();
@@ -142,14 +152,14 @@ Value Importer::materialise(Operand &operand, Location loc) {
       auto element = knownOf(model, one, &context);
       auto value = *denseOf(*element, elementType).getValues<Attribute>().begin();
       auto dense = DenseElementsAttr::get(RankedTensorType::get(tensor.dims, elementType), value);
-      return operand.value = builder.create<graph::ConstantOp>(at, dense);
+      return builder.create<graph::ConstantOp>(at, dense);
     }
-    return operand.value = weight(tensor, at);
+    return weight(tensor, at);
   }
   assert(operand.known && "a live operand has a source");
   Type elementType = operand.type.getElementType();
   if (operand.known->isConstant())
-    return operand.value = builder.create<graph::ConstantOp>(loc, denseOf(*operand.known, elementType));
+    return builder.create<graph::ConstantOp>(loc, denseOf(*operand.known, elementType));
   // Dimension expressions needed as data.
   auto values = operand.known->expressions();
   int64_t count = operand.known->elements.size();
@@ -160,7 +170,7 @@ Value Importer::materialise(Operand &operand, Location loc) {
     v = builder.create<graph::ReshapeOp>(loc, operand.type.withElementType(builder.getI64Type()), v);
   if (!elementType.isSignlessInteger(64))
     v = builder.create<graph::CastOp>(loc, v, elementType);
-  return operand.value = v;
+  return v;
 }
 
 // Inputs, symbols and initializers.
@@ -301,7 +311,8 @@ bool Importer::addInputs(Scope &scope, func::FuncOp *function) {
     return false;
   auto type = builder.getFunctionType(types, {});
   *function = builder.create<func::FuncOp>(NameLoc::get(builder.getStringAttr(model.graph.name)), "main", type);
-  body = function->addEntryBlock();
+  main.function = *function;
+  main.block = body = function->addEntryBlock();
   for (auto [i, name] : llvm::enumerate(names)) {
     function->setArgAttr(i, graph::kNameAttr, builder.getStringAttr(name));
     Operand *operand = newOperand(name);
@@ -420,28 +431,6 @@ LogicalResult Importer::importFunctionCall(const Node &node, const Function &fun
   return success();
 }
 
-LogicalResult Importer::importIf(const Node &node, Scope &scope, const Opsets &opsets, ArrayRef<Operand *> arguments,
-                                 int depth) {
-  const Known *condition = !arguments.empty() && arguments[0] ? known(*arguments[0]) : nullptr;
-  auto value = condition && condition->elements.size() == 1 ? condition->elements[0].integer() : std::nullopt;
-  const NodeAttribute *branch = value ? node.find(*value ? "then_branch" : "else_branch") : nullptr;
-  if (!branch || !branch->graph)
-    return failure();
-  Scope inner;
-  inner.parent = &scope;
-  declareInitializers(*branch->graph, inner);
-  std::vector<std::string> outputs;
-  for (const ValueInfo &output : branch->graph->outputs)
-    outputs.push_back(output.name);
-  importNodes(branch->graph->nodes, outputs, inner, opsets, depth + 1);
-  for (auto [i, name] : llvm::enumerate(node.outputs)) {
-    Operand *result = i < outputs.size() ? inner.find(outputs[i]) : nullptr;
-    if (!name.empty())
-      scope.values[name] = result ? result : newOperand(name);
-  }
-  return success();
-}
-
 /// Checks the operators a rule made, so that a wrong type is reported at its
 /// ONNX node.
 bool Importer::verifyNewOps(NodeContext &n, Operation *before) {
@@ -520,10 +509,12 @@ void Importer::importNode(const Node &node, Scope &scope, const Opsets &opsets, 
       scope.values[operand->name] = operand;
     return;
   }
-  if (node.domain.empty() && node.opType == "If" && !poisoned && depth <= kMaxCallDepth) {
-    if (succeeded(importIf(node, scope, opsets, arguments, depth)))
+  if (node.domain.empty() && (node.opType == "If" || node.opType == "Loop")) {
+    if (depth > kMaxCallDepth)
+      (void)n.malformed("is nested too deeply");
+    else if (!poisoned &&
+             succeeded(node.opType == "If" ? importIf(n, scope, opsets, depth) : importLoop(n, scope, opsets, depth)))
       return;
-    (void)n.unsupported("the condition is computed while the model runs; control flow is not supported yet");
     return poison();
   }
   const RuleTable::Entry *entry = RuleTable::all().find(node.domain, node.opType);
@@ -611,10 +602,10 @@ void Importer::run() {
   context.loadDialect<graph::GraphDialect, func::FuncDialect>();
   if (!declareSymbols())
     return;
-  OwningOpRef<ModuleOp> module = ModuleOp::create(NameLoc::get(builder.getStringAttr(model.graph.name)));
-  builder.setInsertionPointToEnd(module->getBody());
-  (*module)->setAttr(graph::kSymbolsAttr,
-                     builder.getArrayAttr(SmallVector<Attribute>(symbolAttrs.begin(), symbolAttrs.end())));
+  OwningOpRef<ModuleOp> owned = ModuleOp::create(NameLoc::get(builder.getStringAttr(model.graph.name)));
+  module = *owned;
+  builder.setInsertionPointToEnd(module.getBody());
+  publishSymbols();
   Scope scope;
   func::FuncOp function;
   if (!declareInitializers(model.graph, scope) || !addInputs(scope, &function))
@@ -625,6 +616,12 @@ void Importer::run() {
   if (outputs.empty())
     diagnostics.report(Problem::Malformed, "the model has no outputs");
   importNodes(model.graph.nodes, outputs, scope, model.opsets, 0);
+
+  for (const auto &entry : options.bounds)
+    if (!usedBounds.count(entry.getKey().str()) && diagnostics.ok())
+      diagnostics.report(Problem::Usage, "--bound " + entry.getKey() +
+                                             ": the model has no such value with a dimension that is known only "
+                                             "while it runs (or nothing that is asked for depends on it)");
 
   // Results, and the function's final type.
   SmallVector<Value> results;
@@ -645,25 +642,23 @@ void Importer::run() {
     function.setResultAttr(i, graph::kNameAttr, builder.getStringAttr(output.name));
 
   // What only shapes depended on.
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*body)))
-    if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>())
-      op.erase();
+  eraseDead(*body);
   SmallVector<Attribute> files;
   for (const Model::File &file : model.files)
     files.push_back(builder.getStringAttr(file.path));
   files.push_back(builder.getStringAttr(InlineData::kPath));
-  (*module)->setAttr(graph::kFilesAttr, builder.getArrayAttr(files));
+  module->setAttr(graph::kFilesAttr, builder.getArrayAttr(files));
 
   std::string text;
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
     text += (text.empty() ? "" : "; ") + d.str();
     return success();
   });
-  if (failed(mlir::verify(*module))) {
+  if (failed(mlir::verify(module))) {
     diagnostics.report(Problem::Failed, "the imported model does not verify (a bug of the compiler): " + text);
     return;
   }
-  result.module = std::move(module);
+  result.module = std::move(owned);
 }
 
 ImportedModel stint::import::importModel(Model &model, const ImportOptions &options, MLIRContext &context,

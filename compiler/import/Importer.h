@@ -21,6 +21,9 @@ struct ImportOptions {
   /// Bounds for dynamic dimensions not listed (for `stint explain`); without
   /// it they are an error.
   std::optional<DimBounds> otherDims;
+  /// `--bound VALUE.AXIS=N`: the most that a dimension which is known only
+  /// while the model runs may be, by "VALUE.AXIS".
+  llvm::StringMap<int64_t> bounds;
   /// Inputs that always have one value: name to a TensorProto file. They
   /// become constants (shapes and axes given as inputs, in ONNX's own tests).
   llvm::StringMap<std::string> constants;

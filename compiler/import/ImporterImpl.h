@@ -19,6 +19,10 @@ public:
 
   // For NodeContext.
   mlir::Location locationOf(const Node &node);
+  /// A symbol for a dimension that `count` (one i64 element) has while the
+  /// model runs, at most `most`, or what `--bound NAME.AXIS=N` says.
+  mlir::AffineExpr dataDependent(mlir::Value count, mlir::AffineExpr most, llvm::StringRef name, int64_t axis,
+                                 mlir::Location loc);
   mlir::Value materialise(Operand &operand, mlir::Location loc);
   const Known *known(Operand &operand);
   mlir::Value inlineWeight(llvm::ArrayRef<uint8_t> bytes, mlir::Type elementType, llvm::ArrayRef<int64_t> shape,
@@ -44,6 +48,33 @@ private:
   };
   using Opsets = std::map<std::string, int64_t>;
 
+  /// A function that is being filled: @main, a branch, or a loop's body.
+  struct Body {
+    mlir::func::FuncOp function;
+    mlir::Block *block = nullptr;
+    Body *parent = nullptr;
+    llvm::DenseMap<const Operand *, mlir::Value> made;  // constants and dimensions
+    llvm::DenseMap<mlir::Value, mlir::Value> arguments; // of captured values
+    llvm::SmallVector<mlir::Value> captured;            // as the parent has them
+  };
+  void enter(Body &inner, llvm::StringRef name);
+  void leave();
+  /// Ends the current function.
+  void finish(llvm::ArrayRef<mlir::Value> results, mlir::Location loc);
+  mlir::Value capture(Body &inner, mlir::Value value);
+  mlir::Value makeSource(Operand &operand, mlir::Location loc);
+  static void eraseDead(mlir::Block &block);
+
+  mlir::AffineExpr newSymbol(llvm::StringRef name, int64_t lower, int64_t upper, mlir::AffineExpr bound = {});
+  void publishSymbols();
+  std::optional<int64_t> boundOf(llvm::StringRef value, int64_t axis);
+  std::optional<int64_t> growsBy(mlir::AffineExpr after, mlir::AffineExpr before);
+  mlir::Value flagOf(Operand &operand, mlir::Location loc);
+  std::vector<Operand *> importGraph(const Graph &graph, Scope &scope, const Opsets &opsets, int depth);
+  void setResult(const Node &node, size_t i, Scope &scope, Operand *operand);
+  Operand *computed(llvm::StringRef name, mlir::Value value);
+  void bindIteration(const Graph &graph, Scope &inner, mlir::AffineExpr iteration);
+
   bool declareSymbols();
   bool declareInitializers(const Graph &graph, Scope &scope);
   bool addInputs(Scope &scope, mlir::func::FuncOp *function);
@@ -53,15 +84,20 @@ private:
   bool importConstant(const Node &node, Operand &operand);
   mlir::LogicalResult importFunctionCall(const Node &node, const Function &function, Scope &scope,
                                          llvm::ArrayRef<Operand *> operands, int depth);
-  mlir::LogicalResult importIf(const Node &node, Scope &scope, const Opsets &opsets, llvm::ArrayRef<Operand *> operands,
-                               int depth);
+  mlir::LogicalResult importIf(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
+  mlir::LogicalResult importLoop(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
   const Function *findFunction(const Node &node) const;
   bool verifyNewOps(NodeContext &n, mlir::Operation *before);
   Operand *newOperand(llvm::StringRef name);
   OperatorUse &use(const Node &node, int64_t opset);
   mlir::Value weight(const Tensor &tensor, mlir::Location loc);
 
-  mlir::Block *body = nullptr;
+  mlir::ModuleOp module;
+  Body main;
+  Body *current = &main;
+  mlir::Block *body = nullptr; // current->block
+  size_t functionCount = 0;
+  std::set<std::string> usedBounds;
   std::deque<Operand> operands; // addresses stay
   std::deque<Tensor> tensors;   // made from attributes
   std::deque<Node> rewritten;   // nodes of functions with their attributes filled in

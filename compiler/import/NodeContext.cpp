@@ -141,6 +141,11 @@ std::string NodeContext::operandTypes() const {
 
 // Builders.
 
+AffineExpr NodeContext::dataDependent(Value count, AffineExpr most, size_t result, int64_t axis) {
+  StringRef name = wants(result) ? StringRef(node.outputs[result]) : node.label();
+  return importer.dataDependent(count, most, name, axis, loc);
+}
+
 Value NodeContext::constant(const Known &known, Type elementType) {
   return make<graph::ConstantOp>(denseOf(known, elementType));
 }

@@ -108,6 +108,10 @@ public:
                     llvm::ArrayRef<int64_t> steps = {});
   /// i64 coordinates along `axis` of a tensor of `shape`.
   mlir::Value iota(llvm::ArrayRef<mlir::AffineExpr> shape, int64_t axis);
+  /// The size of axis `axis` of result `result` where that is known only while
+  /// the model runs: `count` is one i64 element, at most `most`. Everything
+  /// made afterwards may use it.
+  mlir::AffineExpr dataDependent(mlir::Value count, mlir::AffineExpr most, size_t result, int64_t axis);
   /// A dimension expression as a rank-0 value of a numeric type.
   mlir::Value dimension(mlir::AffineExpr expr, mlir::Type elementType);
 

@@ -271,9 +271,20 @@ plan::Instruction PlanTables::instruction(Operation *op) {
         return plan::Instruction(Opcode::check, 0, reg(check.getCondition()), 0, messages(check.getMessage()));
       })
       .Case([&](plan::CopyOp copy) {
-        return plan::Instruction(Opcode::copy, reg(copy.getSize()), buffer(copy.getTarget()), buffer(copy.getSource()),
+        return plan::Instruction(copy.getOffset() ? Opcode::copy_at : Opcode::copy, reg(copy.getSize()),
+                                 buffer(copy.getTarget()), buffer(copy.getSource()),
+                                 copy.getOffset() ? reg(copy.getOffset()) : 0);
+      })
+      .Case([&](plan::AssignOp assign) {
+        return plan::Instruction(Opcode::min, reg(assign.getTarget()), reg(assign.getValue()), reg(assign.getValue()),
                                  0);
-      });
+      })
+      .Case([&](plan::IfOp op) { return plan::Instruction(Opcode::if_, 0, reg(op.getCondition()), 0, 0); })
+      .Case([&](plan::ElseOp) { return plan::Instruction(Opcode::else_, 0, 0, 0, 0); })
+      .Case([&](plan::LoopOp op) {
+        return plan::Instruction(Opcode::loop, reg(op.getIteration()), reg(op.getLimit()), 0, 0);
+      })
+      .Case([&](plan::EndOp) { return plan::Instruction(Opcode::end_, 0, 0, 0, 0); });
 }
 
 template <typename PortOp>
@@ -341,7 +352,7 @@ llvm::Error PlanTables::buildEntry(plan::EntryOp op) {
       entry->body.emplace_back(plan::Opcode::dispatch, 0, entry->dispatches.size(), 0, 0);
       entry->dispatches.push_back(std::move(dispatch));
     } else {
-      inBody |= isa<plan::CopyOp, plan::LoadOp>(inner);
+      inBody |= plan::isWork(&inner);
       (inBody ? entry->body : entry->prologue).push_back(instruction(&inner));
     }
   }

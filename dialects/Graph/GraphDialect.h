@@ -29,6 +29,11 @@ inline constexpr llvm::StringLiteral kFilesAttr = "graph.files";
 /// Function argument and result attribute: the name of an input or output.
 inline constexpr llvm::StringLiteral kNameAttr = "graph.name";
 
+/// Function argument attribute, an integer: the argument stands for the result
+/// of @constants with that number. Such arguments come last, and are not given
+/// by what runs the function.
+inline constexpr llvm::StringLiteral kConstantAttr = "graph.constant_result";
+
 bool isFloat(mlir::Type type);
 bool isInteger(mlir::Type type); // any width but i1
 bool isBool(mlir::Type type);

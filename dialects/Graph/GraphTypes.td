@@ -16,10 +16,16 @@ def Graph_SymbolAttr : Graph_Attr<"Symbol", "symbol"> {
   let description = [{
     Example: `#graph.symbol<"batch", 1, 8>`. `upper` is what memory is planned
     for. The name is the ONNX `dim_param`, or made from the input's name and
-    axis where the model gives none.
+    axis where the model gives none. A symbol that gets its value while the
+    model runs may have a `bound`, an expression over symbols before it that
+    its value never exceeds: smaller shapes then need less memory.
   }];
-  let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$lower, "int64_t":$upper);
-  let assemblyFormat = "`<` $name `,` $lower `,` $upper `>`";
+  let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$lower, "int64_t":$upper,
+                        OptionalParameter<"::mlir::AffineMap">:$bound);
+  let builders = [AttrBuilder<(ins "::mlir::StringAttr":$name, "int64_t":$lower, "int64_t":$upper), [{
+    return $_get($_ctxt, name, lower, upper, ::mlir::AffineMap());
+  }]>];
+  let assemblyFormat = "`<` $name `,` $lower `,` $upper (`,` $bound^)? `>`";
 }
 
 def Graph_LayoutAttr : Graph_Attr<"Layout", "layout"> {

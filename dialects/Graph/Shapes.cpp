@@ -97,6 +97,14 @@ int64_t Symbols::atUpper(AffineExpr expr) const {
   return evaluate(expr, values);
 }
 
+Symbols Symbols::withUpper(ArrayRef<int64_t> upper) const {
+  SmallVector<SymbolAttr> bounded;
+  for (auto [symbol, most] : llvm::zip_equal(symbols, upper))
+    bounded.push_back(SymbolAttr::get(symbol.getContext(), symbol.getName(), std::min(symbol.getLower(), most), most,
+                                      symbol.getBound()));
+  return Symbols(bounded);
+}
+
 AffineExpr Symbols::simplify(AffineExpr expr) const {
   MLIRContext *context = expr.getContext();
   if (Range r = range(expr); r.isPoint())

@@ -20,6 +20,8 @@ public:
   static Symbols of(mlir::Operation *op);
 
   size_t size() const { return symbols.size(); }
+  /// The same symbols with these upper bounds.
+  Symbols withUpper(llvm::ArrayRef<int64_t> upper) const;
   SymbolAttr operator[](size_t i) const { return symbols[i]; }
 
   /// Range of `expr` by interval arithmetic: never too narrow. Saturates

@@ -31,6 +31,10 @@ void PlanDialect::initialize() {
       >();
 }
 
+bool stint::plan::isWork(Operation *op) {
+  return isa<DispatchOp, CopyOp, LoadOp, AssignOp, IfOp, ElseOp, LoopOp, EndOp>(op);
+}
+
 bool stint::plan::isRegisterOp(Operation *op) {
   return isa<PlanDialect>(op->getDialect()) && op->getNumResults() == 1 &&
          isa<RegisterType>(op->getResult(0).getType());

@@ -9,8 +9,8 @@
 //     `isRegisterOp` tells what makes registers. SymbolOp makes none: its
 //     register is its number.
 //   * ports: InputOp and OutputOp, `getDims()`, `symbolOf(type, i)`.
-//   * prologue: register operations and checks before the first DispatchOp or
-//     CopyOp; body: everything from there.
+//   * prologue: register operations and checks before the first operation
+//     that `isWork`; body: everything from there.
 #ifndef STINT_DIALECTS_PLAN_PLANDIALECT_H
 #define STINT_DIALECTS_PLAN_PLANDIALECT_H
 
@@ -37,6 +37,13 @@ inline constexpr llvm::StringLiteral kKindAttr = "graph.kind";
 /// compute an element twice (no overlapping tails).
 inline constexpr llvm::StringLiteral kInPlaceAttr = "graph.in_place";
 
+/// On the module: the shape profiles that memory is planned for, an array of
+/// DenseI64ArrayAttr with one maximum per symbol.
+inline constexpr llvm::StringLiteral kProfilesAttr = "plan.profiles";
+
+/// True for what only the body may hold: dispatches, copies, loads, control
+/// flow and assignments. The prologue ends before the first.
+bool isWork(mlir::Operation *op);
 /// True for SymbolOp, ConstOp, arithmetic and LoadOp.
 bool isRegisterOp(mlir::Operation *op);
 /// The symbol number if dimension `i` of a port is exactly a symbol, else -1.

@@ -17,8 +17,9 @@ def Plan_Dialect : Dialect {
 
     Inside an entry there is one block. Values of type `!plan.register` are
     the int64 registers; values of type `!plan.buffer` are Entry.buffers, in
-    order of appearance. Register operations before the first `plan.dispatch`
-    or `plan.copy` are the prologue; whatever comes from there on is the body.
+    order of appearance. Register operations before the first dispatch,
+    copy, load, assignment or control flow are the prologue; whatever comes from
+    there on is the body.
   }];
   let dependentDialects = ["::stint::graph::GraphDialect"];
   let useDefaultTypePrinterParser = 1;

@@ -93,8 +93,37 @@ def Plan_DispatchOp : Plan_Op<"dispatch", [AttrSizedOperandSegments, DeclareOpIn
 
 def Plan_CopyOp : Plan_Op<"copy"> {
   let summary = "copies bytes from one buffer to another (copy)";
-  let arguments = (ins Plan_Buffer:$target, Plan_Buffer:$source, Plan_Register:$size);
-  let assemblyFormat = "$target `,` $source `size` `(` $size `)` attr-dict";
+  let description = "With `offset`, to that many bytes from the target's start (copy_at).";
+  let arguments = (ins Plan_Buffer:$target, Plan_Buffer:$source, Plan_Register:$size, Optional<Plan_Register>:$offset);
+  let assemblyFormat = "$target (`at` $offset^)? `,` $source `size` `(` $size `)` attr-dict";
+}
+
+// Blocks are flat, as in the file: a plan.if or plan.loop ends at its plan.end.
+
+def Plan_IfOp : Plan_Op<"if"> {
+  let summary = "runs what follows only if the register is not 0 (if_)";
+  let arguments = (ins Plan_Register:$condition);
+  let assemblyFormat = "$condition attr-dict";
+}
+
+def Plan_ElseOp : Plan_Op<"else"> {
+  let summary = "begins what runs if the condition was 0 (else_)";
+  let assemblyFormat = "attr-dict";
+}
+
+def Plan_LoopOp : Plan_Op<"loop"> {
+  let summary = "runs what follows while the iteration is less than the limit (loop)";
+  let description = [{
+    `iteration`, a register of a symbol, is 0, 1, …; `limit` is read before
+    every iteration, so that the body ends the loop by assigning 0 to it.
+  }];
+  let arguments = (ins Plan_Register:$iteration, Plan_Register:$limit);
+  let assemblyFormat = "$iteration `below` $limit attr-dict";
+}
+
+def Plan_EndOp : Plan_Op<"end"> {
+  let summary = "ends the innermost plan.if or plan.loop (end_)";
+  let assemblyFormat = "attr-dict";
 }
 
 #endif

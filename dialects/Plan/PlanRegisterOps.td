@@ -57,4 +57,14 @@ def Plan_LoadOp : Plan_Op<"load"> {
   let assemblyFormat = "$buffer `[` $index `]` attr-dict";
 }
 
+def Plan_AssignOp : Plan_Op<"assign"> {
+  let summary = "gives a register that exists another value";
+  let description = [{
+    In the body only. Where the target is a symbol's register, a value outside
+    the symbol's bounds ends the run with an error.
+  }];
+  let arguments = (ins Plan_Register:$target, Plan_Register:$value);
+  let assemblyFormat = "$target `,` $value attr-dict";
+}
+
 #endif

@@ -36,7 +36,7 @@ static bool isExpensive(Operation *op) {
               NotOp, ReciprocalOp, BitAndOp, BitOrOp, BitXorOp, BitNotOp, SignOp, FloorOp, CeilOp, RoundOp, SqrtOp>(op);
 }
 static bool isSource(Operation *op) { return isa<IotaOp, DimensionsOp>(op); }
-static bool isFixed(Operation *op) { return isa<KernelOp, WeightOp, ConstantOp>(op); }
+static bool isFixed(Operation *op) { return isa<KernelOp, WeightOp, ConstantOp, BindOp, IfOp, LoopOp>(op); }
 /// Many operand elements per result element, or data-dependent addresses.
 static bool isHeavy(Operation *op) {
   return isa<WindowReduceOp, ConvOp, MatMulOp, GatherOp, GatherElementsOp, GatherNDOp>(op);
@@ -243,7 +243,7 @@ struct FuseLoopNests : passes::impl::FuseLoopNestsBase<FuseLoopNests> {
     copySources(block);
     for (Operation *op = &block.back(); op;) {
       Operation *previous = op->getPrevNode();
-      if (!op->hasTrait<OpTrait::IsTerminator>() && op->use_empty()) {
+      if (isMemoryEffectFree(op) && !op->hasTrait<OpTrait::IsTerminator>() && op->use_empty()) {
         op->erase();
       } else if (!isFixed(op) && !op->hasTrait<OpTrait::IsTerminator>() && !passes::isView(op)) {
         OpSet set = KernelGrower(op).grow();

@@ -1,6 +1,5 @@
-// Work on constants moves to @constants, for the driver to run at compile
-// time on the baseline kernels, so that what is folded has the bits that the
-// device would have computed.
+// Work on constants, in @main and in the functions of control flow, moves to @constants, for the driver to run at
+// compile time on the baseline kernels, so that what is folded has the bits that the device would have computed.
 //   1. An operation is constant if it has a static shape, names no symbol and
 //      has constant operands only.
 //   2. Of those, what is not worth storing stays in @main if something there
@@ -97,10 +96,33 @@ void eraseDead(Block &block) {
 
 struct HoistConstants : passes::impl::HoistConstantsBase<HoistConstants> {
   void runOnOperation() override {
-    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (!main || main.isExternal() || getOperation().lookupSymbol("constants"))
+    ModuleOp module = getOperation();
+    if (module.lookupSymbol("constants"))
       return;
-    Block &body = main.getBody().front();
+    SmallVector<func::FuncOp> functions;
+    for (auto function : module.getOps<func::FuncOp>())
+      if (!function.isExternal())
+        functions.push_back(function);
+    OpBuilder builder(module.getBodyRegion());
+    auto store = func::FuncOp::create(module.getLoc(), "constants", builder.getFunctionType({}, {}));
+    Block *block = store.addEntryBlock();
+    SmallVector<Value> stored;
+    for (func::FuncOp function : functions)
+      hoist(function, *block, stored);
+    if (stored.empty()) {
+      store.erase();
+      return;
+    }
+    builder.setInsertionPointToEnd(block);
+    builder.create<func::ReturnOp>(module.getLoc(), stored);
+    store.setType(builder.getFunctionType({}, ValueRange(stored).getTypes()));
+    eraseDead(*block);
+    module.insert(module.getBody()->begin(), store);
+  }
+
+  /// What `function` needs at run time, computed in `block` from now on.
+  static void hoist(func::FuncOp function, Block &block, SmallVectorImpl<Value> &stored) {
+    Block &body = function.getBody().front();
     Constants constants = findConstants(body);
     // From the last: an operation stays if it is not constant, or if one that
     // stays reads it and it is not worth storing.
@@ -119,27 +141,21 @@ struct HoistConstants : passes::impl::HoistConstantsBase<HoistConstants> {
     if (values.empty())
       return;
 
-    OpBuilder builder(main);
-    SmallVector<Type> types = llvm::map_to_vector(values, [](Value value) { return value.getType(); });
-    auto function = builder.create<func::FuncOp>(main.getLoc(), "constants", builder.getFunctionType({}, types));
-    Block *block = function.addEntryBlock();
-    builder.setInsertionPointToStart(block);
+    OpBuilder builder = OpBuilder::atBlockEnd(&block);
     IRMapping mapping;
     for (auto [op, source] : constants)
       builder.clone(*op, mapping);
-    builder.create<func::ReturnOp>(main.getLoc(),
-                                   llvm::map_to_vector(values, [&](Value value) { return mapping.lookup(value); }));
-    for (auto [i, value] : llvm::enumerate(values)) {
-      unsigned number = main.getNumArguments();
-      main.insertArgument(
-          number, value.getType(),
-          builder.getDictionaryAttr(builder.getNamedAttr(passes::kConstantAttr, builder.getI64IntegerAttr(i))),
-          value.getLoc());
-      value.replaceUsesWithIf(main.getArgument(number),
+    for (Value value : values) {
+      unsigned number = function.getNumArguments();
+      function.insertArgument(number, value.getType(),
+                              builder.getDictionaryAttr(
+                                  builder.getNamedAttr(graph::kConstantAttr, builder.getI64IntegerAttr(stored.size()))),
+                              value.getLoc());
+      value.replaceUsesWithIf(function.getArgument(number),
                               [&](OpOperand &use) { return !moved.contains(use.getOwner()); });
+      stored.push_back(mapping.lookup(value));
     }
     eraseDead(body);
-    eraseDead(*block);
   }
 };
 } // namespace

@@ -165,10 +165,10 @@ private:
       return visitWindow(window);
     if (isa<WeightOp, ConstantOp, IotaOp, DimensionsOp, RelayoutOp>(op))
       return;
-    if (isa<func::ReturnOp>(op)) {
+    if (isa<func::ReturnOp, IfOp, LoopOp, BindOp>(op)) {
       for (unsigned i = 0; i < op->getNumOperands(); ++i)
         require(op, i, {});
-      return;
+      return setResults(op, {});
     }
     if (isa<TransposeOp, ReshapeOp>(op)) {
       GraphTensorType view = passes::viewType(op);

@@ -1,11 +1,15 @@
 // Arena layout of an entry.
-//   1. Live ranges over the order of dispatches and copies.
+//   1. Live ranges over the order of work. What a loop reads from outside, or
+//      leaves behind, is alive all through it.
 //   2. A result takes the place of an operand that dies there, if the kernel
 //      reads that operand pointwise and both lie alike (their ranges merge).
 //   3. Offsets: ranges are placed one by one into the best-fitting gap
 //      between those alive at the same time. The order decides how well that
 //      goes: by size, by size times length, by start; then the best order is
 //      perturbed (deterministically) while it is above the lower bound.
+// Ranges are the same for every shape profile; bytes and offsets are not. The
+// wanted profiles are the module's `plan.profiles`; without, the one at the
+// symbols' upper bounds.
 #include "passes/Passes.h"
 #include "passes/Views.h"
 #include "passes/fuse/KernelRegion.h"
@@ -161,64 +165,112 @@ struct PlanMemory : passes::impl::PlanMemoryBase<PlanMemory> {
   LogicalResult plan(plan::EntryOp entry) {
     Symbols symbols = Symbols::of(entry);
     SmallVector<Value> buffers = entry.getBuffers();
-    // Live ranges.
     DenseMap<Value, size_t> rangeOf;
     SmallVector<LiveRange> ranges;
-    SmallVector<uint64_t> capacities;
-    int64_t items = 0;
-    SmallVector<Operation *> work;
-    for (Operation &op : entry.getBody().front())
-      if (isa<plan::DispatchOp, plan::CopyOp, plan::LoadOp>(op))
-        work.push_back(&op);
-    items = work.size();
+    SmallVector<AffineExpr> sizes;
     for (Value value : buffers) {
       auto buffer = value.getDefiningOp<plan::BufferOp>();
       if (!buffer)
         continue;
-      int64_t bytes = symbols.upper(symbols.simplify(plan::byteSize(cast<GraphTensorType>(buffer.getType()))));
-      if (bytes > kMaxBytes)
+      AffineExpr size = symbols.simplify(plan::byteSize(cast<GraphTensorType>(buffer.getType())));
+      if (int64_t bytes = symbols.upper(size); bytes > kMaxBytes)
         return buffer.emitError() << "needs " << bytes
                                   << " bytes at the bounds of its dimensions: narrow them with --dim";
       rangeOf[value] = ranges.size();
-      capacities.push_back(std::max<int64_t>(bytes, 0));
-      ranges.push_back({items, -1, llvm::alignTo(std::max<int64_t>(bytes, 1), kAlignment)});
+      ranges.push_back({INT64_MAX, -1, aligned(symbols.upper(size))});
+      sizes.push_back(size);
     }
+    SmallVector<Operation *> work;
+    for (Operation &op : entry.getBody().front())
+      if (plan::isWork(&op))
+        work.push_back(&op);
+    findRanges(work, rangeOf, ranges);
+    // In place: follow `group` to the range that holds a buffer's memory.
+    SmallVector<size_t> group = llvm::to_vector(llvm::seq<size_t>(0, ranges.size()));
     for (auto [at, op] : llvm::enumerate(work))
+      if (auto dispatch = dyn_cast<plan::DispatchOp>(op))
+        shareInPlace(dispatch, at, rangeOf, ranges, group);
+
+    SmallVector<Attribute> profiles;
+    uint64_t largestArena = 0, largestBound = 0;
+    for (ArrayRef<int64_t> maxima : wantedProfiles(symbols)) {
+      Symbols bounded = symbols.withUpper(maxima);
+      SmallVector<uint64_t> capacities;
+      for (AffineExpr size : sizes)
+        capacities.push_back(std::max<int64_t>(bounded.upper(size), 0));
+      SmallVector<LiveRange> merged;
+      SmallVector<size_t> mergedIndex(ranges.size(), SIZE_MAX);
+      for (size_t i = 0; i < ranges.size(); ++i)
+        if (group[i] == i && ranges[i].last >= 0) {
+          mergedIndex[i] = merged.size();
+          merged.push_back(ranges[i]);
+          merged.back().bytes = 0;
+        }
+      for (size_t i = 0; i < ranges.size(); ++i)
+        if (size_t index = mergedIndex[group[i]]; index != SIZE_MAX)
+          merged[index].bytes = std::max(merged[index].bytes, aligned(capacities[i]));
+      uint64_t bound = lowerBound(merged, work.size());
+      uint64_t arena = merged.empty() ? 0 : placeWell(merged, bound, effort, seed);
+      SmallVector<int64_t> offsets, held;
+      for (Value value : buffers) {
+        auto it = rangeOf.find(value);
+        bool used = it != rangeOf.end() && mergedIndex[group[it->second]] != SIZE_MAX;
+        offsets.push_back(used ? merged[mergedIndex[group[it->second]]].offset : 0);
+        held.push_back(used ? capacities[it->second] : 0);
+      }
+      largestArena = std::max(largestArena, arena);
+      largestBound = std::max(largestBound, bound);
+      profiles.push_back(plan::ProfileAttr::get(&getContext(), maxima, arena, bound, offsets, held));
+    }
+    arenaBytes += largestArena;
+    boundBytes += largestBound;
+    entry.setProfilesAttr(ArrayAttr::get(&getContext(), profiles));
+    return success();
+  }
+
+  static uint64_t aligned(int64_t bytes) { return llvm::alignTo(std::max<int64_t>(bytes, 1), kAlignment); }
+
+  /// Maxima of the symbols, one list per profile.
+  SmallVector<SmallVector<int64_t>> wantedProfiles(const Symbols &symbols) {
+    SmallVector<SmallVector<int64_t>> result;
+    if (auto wanted = getOperation()->getAttrOfType<ArrayAttr>(plan::kProfilesAttr))
+      for (auto maxima : wanted.getAsRange<DenseI64ArrayAttr>())
+        result.emplace_back(maxima.asArrayRef());
+    if (result.empty()) {
+      result.emplace_back();
+      for (size_t i = 0; i < symbols.size(); ++i)
+        result.back().push_back(symbols[i].getUpper());
+    }
+    return result;
+  }
+
+  static void findRanges(ArrayRef<Operation *> work, const DenseMap<Value, size_t> &rangeOf,
+                         MutableArrayRef<LiveRange> ranges) {
+    SmallVector<int64_t> open;
+    SmallVector<std::pair<int64_t, int64_t>> loops; // inner before outer
+    for (auto [at, op] : llvm::enumerate(work)) {
       for (Value operand : op->getOperands())
         if (auto it = rangeOf.find(operand); it != rangeOf.end()) {
           LiveRange &range = ranges[it->second];
           range.first = std::min<int64_t>(range.first, at);
           range.last = std::max<int64_t>(range.last, at);
         }
-    // In place: follow `group` to the range that holds a buffer's memory.
-    SmallVector<size_t> group = llvm::to_vector(llvm::seq<size_t>(0, ranges.size()));
-    for (auto [at, op] : llvm::enumerate(work))
-      if (auto dispatch = dyn_cast<plan::DispatchOp>(op))
-        shareInPlace(dispatch, at, rangeOf, ranges, group);
-    SmallVector<LiveRange> merged;
-    SmallVector<size_t> mergedIndex(ranges.size(), SIZE_MAX);
-    for (size_t i = 0; i < ranges.size(); ++i)
-      if (group[i] == i && ranges[i].last >= 0) {
-        mergedIndex[i] = merged.size();
-        merged.push_back(ranges[i]);
+      if (isa<plan::LoopOp, plan::IfOp>(op))
+        open.push_back(at);
+      if (isa<plan::EndOp>(op)) {
+        int64_t begin = open.pop_back_val();
+        if (isa<plan::LoopOp>(work[begin]))
+          loops.push_back({begin, at});
       }
-    uint64_t bound = lowerBound(merged, items), arena = merged.empty() ? 0 : placeWell(merged, bound, effort, seed);
-
-    SmallVector<int64_t> maxima, offsets, sizes;
-    for (size_t i = 0; i < symbols.size(); ++i)
-      maxima.push_back(symbols[i].getUpper());
-    for (Value value : buffers) {
-      auto it = rangeOf.find(value);
-      bool used = it != rangeOf.end() && mergedIndex[group[it->second]] != SIZE_MAX;
-      offsets.push_back(used ? merged[mergedIndex[group[it->second]]].offset : 0);
-      sizes.push_back(used ? capacities[it->second] : 0);
     }
-    arenaBytes += arena;
-    boundBytes += bound;
-    OpBuilder builder(entry);
-    entry.setProfilesAttr(
-        builder.getArrayAttr(plan::ProfileAttr::get(builder.getContext(), maxima, arena, bound, offsets, sizes)));
-    return success();
+    for (auto [begin, end] : loops)
+      for (LiveRange &range : ranges) {
+        bool inside = range.first <= end && range.last >= begin;
+        if (inside && (range.first < begin || range.last > end)) {
+          range.first = std::min(range.first, begin);
+          range.last = std::max(range.last, end);
+        }
+      }
   }
 
   void shareInPlace(plan::DispatchOp dispatch, int64_t at, const DenseMap<Value, size_t> &rangeOf,

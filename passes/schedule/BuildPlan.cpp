@@ -5,8 +5,12 @@
 //     there; views share their operand's buffer.
 //   * Relations between dimensions that the compiler assumed and the bounds
 //     do not imply become checks.
+//   * The functions of control flow are put in where they run; their results
+//     are copied, or computed right where they are wanted.
 #include "passes/Passes.h"
+#include "passes/SymbolUses.h"
 #include "passes/Views.h"
+#include "passes/schedule/PlanRegisters.h"
 
 #include "dialects/Graph/KernelGrid.h"
 #include "dialects/Graph/Locations.h"
@@ -29,111 +33,75 @@ namespace {
 class PlanWriter {
 public:
   PlanWriter(ModuleOp module, func::FuncOp function)
-      : module(module), function(function), symbols(Symbols::of(module)), builder(function) {}
+      : module(module), function(function), symbols(Symbols::of(module)), builder(function),
+        entry(builder.create<plan::EntryOp>(function.getLoc(), function.getName())),
+        registers(entry, symbols, passes::lateSymbols(module)) {}
 
   LogicalResult run() {
-    entry = builder.create<plan::EntryOp>(function.getLoc(), function.getName());
-    block = &entry.getBody().front();
-    builder.setInsertionPointToEnd(block);
     Block &body = function.getBody().front();
     auto result = cast<func::ReturnOp>(body.getTerminator());
     for (auto [i, argument] : llvm::enumerate(body.getArguments()))
       buffers[argument] = port<plan::InputOp>(tensorType(argument), function.getArgAttrOfType<StringAttr>(i, kNameAttr),
                                               "input" + std::to_string(i));
+    SmallVector<Value> outputs;
     for (auto [i, value] : llvm::enumerate(result.getOperands()))
       outputs.push_back(port<plan::OutputOp>(tensorType(value), function.getResultAttrOfType<StringAttr>(i, kNameAttr),
                                              "output" + std::to_string(i)));
     // A computed value goes straight to the first output that wants it.
     SmallVector<bool> direct(outputs.size(), false);
-    for (auto [i, value] : llvm::enumerate(result.getOperands())) {
-      Value source = passes::sourceOf(value);
-      if (source.getDefiningOp<CallOp>() && placed.try_emplace(source, outputs[i]).second)
-        direct[i] = true;
-    }
-    for (Operation &op : body.without_terminator())
-      if (failed(visit(&op)))
-        return failure();
+    for (auto [i, value] : llvm::enumerate(result.getOperands()))
+      direct[i] = placeIn(value, outputs[i]);
+    if (failed(visitAll(body)))
+      return failure();
     for (auto [i, value] : llvm::enumerate(result.getOperands()))
       if (!direct[i])
-        work<plan::CopyOp>(result.getLoc(), outputs[i], bufferOf(value), reg(plan::byteSize(tensorType(value))));
+        copy(outputs[i], value);
     function.erase();
     return success();
   }
 
 private:
-  /// Registers and buffers stand before the first dispatch or copy.
-  template <typename Op, typename... Args> Op declare(Location loc, Args &&...args) {
-    OpBuilder::InsertionGuard guard(builder);
-    if (firstWork)
-      builder.setInsertionPoint(firstWork);
-    else
-      builder.setInsertionPointToEnd(block);
-    return builder.create<Op>(loc, std::forward<Args>(args)...);
-  }
-  template <typename Op, typename... Args> Op work(Location loc, Args &&...args) {
-    builder.setInsertionPointToEnd(block);
-    auto op = builder.create<Op>(loc, std::forward<Args>(args)...);
-    if (!firstWork)
-      firstWork = op;
-    return op;
-  }
+  plan::BufferType bufferType() { return plan::BufferType::get(builder.getContext()); }
+  plan::RegisterType registerType() { return plan::RegisterType::get(builder.getContext()); }
 
-  Value reg(AffineExpr expr) {
-    expr = symbols.simplify(expr);
-    if (Value known = registers.lookup(expr))
-      return known;
-    Location loc = entry.getLoc();
-    auto type = plan::RegisterType::get(builder.getContext());
-    Value result;
-    if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
-      result = declare<plan::ConstOp>(loc, type, builder.getI64IntegerAttr(constant.getValue()));
-    } else if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
-      result = declare<plan::SymbolOp>(loc, type, builder.getI64IntegerAttr(symbol.getPosition()));
-    } else {
-      auto binary = cast<AffineBinaryOpExpr>(expr);
-      Value lhs = reg(binary.getLHS()), rhs = reg(binary.getRHS());
-      switch (expr.getKind()) {
-      case AffineExprKind::Add:
-        result = declare<plan::AddOp>(loc, type, lhs, rhs);
-        break;
-      case AffineExprKind::Mul:
-        result = declare<plan::MulOp>(loc, type, lhs, rhs);
-        break;
-      case AffineExprKind::FloorDiv:
-        result = declare<plan::FloorDivOp>(loc, type, lhs, rhs);
-        break;
-      case AffineExprKind::CeilDiv:
-        result = declare<plan::CeilDivOp>(loc, type, lhs, rhs);
-        break;
-      default:
-        result = declare<plan::ModOp>(loc, type, lhs, rhs);
-      }
-    }
-    return registers[expr] = result;
-  }
-
-  SmallVector<Value> regs(ArrayRef<AffineExpr> exprs) {
-    return llvm::map_to_vector(exprs, [&](AffineExpr e) { return reg(e); });
-  }
+  /// Bytes of a value as they are where it is used.
+  Value sizeOf(GraphTensorType type) { return registers.reg(plan::byteSize(type)); }
 
   template <typename Port> Value port(GraphTensorType type, StringAttr name, const std::string &otherwise) {
     checkDims(type, name ? name.getValue() : StringRef(otherwise));
-    return declare<Port>(entry.getLoc(), plan::BufferType::get(builder.getContext()),
-                         name ? name : builder.getStringAttr(otherwise), regs(type.getShape()),
-                         reg(plan::byteSize(type)), TypeAttr::get(type));
+    SmallVector<Value> dims;
+    for (AffineExpr dim : type.getShape())
+      dims.push_back(registers.tracked(dim));
+    return registers.declare<Port>(entry.getLoc(), bufferType(), name ? name : builder.getStringAttr(otherwise), dims,
+                                   registers.tracked(plan::byteSize(type)), TypeAttr::get(type));
   }
 
-  /// A dimension that may be negative within the symbols' bounds.
+  /// A dimension that may be negative within the symbols' bounds. One that
+  /// depends on late symbols is checked wherever it is used.
   void checkDims(GraphTensorType type, StringRef what) {
-    for (auto [i, dim] : llvm::enumerate(type.getShape()))
-      if (symbols.range(symbols.simplify(dim)).lower < 0 && checked.insert(dim).second)
-        check(declare<plan::LessOp>(entry.getLoc(), plan::RegisterType::get(builder.getContext()),
-                                    reg(builder.getAffineConstantExpr(-1)), reg(dim)),
+    for (auto [i, dim] : llvm::enumerate(type.getShape())) {
+      bool late = registers.isLate(dim);
+      if (symbols.range(symbols.simplify(dim)).lower < 0 && (late || checked.insert(dim).second))
+        check(late,
+              registers.add<plan::LessOp>(late, entry.getLoc(), registerType(),
+                                          registers.reg(builder.getAffineConstantExpr(-1)), registers.reg(dim)),
               "dimension " + Twine(i) + " of " + what + " is negative: the input is too small for the model");
+    }
   }
 
-  void check(Value condition, const Twine &message) {
-    declare<plan::CheckOp>(entry.getLoc(), condition, builder.getStringAttr(message));
+  void check(bool late, Value condition, const Twine &message) {
+    registers.add<plan::CheckOp>(late, entry.getLoc(), condition, builder.getStringAttr(message));
+  }
+
+  /// Wants `value` to be computed right in `buffer`; false if it cannot be.
+  bool placeIn(Value value, Value buffer) {
+    Value source = passes::sourceOf(value);
+    return isa_and_nonnull<CallOp, IfOp, LoopOp>(source.getDefiningOp()) && placed.try_emplace(source, buffer).second;
+  }
+
+  Value newBuffer(Location loc, GraphTensorType type, Value size) {
+    return registers.add<plan::BufferOp>(registers.isLate(plan::byteSize(type)), loc, bufferType(), size,
+                                         TypeAttr::get(type));
   }
 
   Value bufferOf(Value value) {
@@ -141,19 +109,32 @@ private:
     if (Value known = buffers.lookup(value))
       return known;
     GraphTensorType type = tensorType(value);
-    Value size = reg(plan::byteSize(type));
-    auto bufferType = plan::BufferType::get(builder.getContext());
     Value buffer;
     if (auto weight = value.getDefiningOp<WeightOp>())
-      buffer = declare<plan::WeightOp>(weight.getLoc(), bufferType, weight.getNameAttr(), weight.getExtent(),
-                                       weight.getSteps(), size, TypeAttr::get(type));
+      buffer =
+          registers.declare<plan::WeightOp>(weight.getLoc(), bufferType(), weight.getNameAttr(), weight.getExtent(),
+                                            weight.getSteps(), sizeOf(type), TypeAttr::get(type));
     else if (auto constant = value.getDefiningOp<ConstantOp>())
-      buffer = declare<plan::ConstantOp>(constant.getLoc(), bufferType, constant.getValue(), size, TypeAttr::get(type));
-    else if (Value output = placed.lookup(value))
-      buffer = output;
+      buffer = registers.declare<plan::ConstantOp>(constant.getLoc(), bufferType(), constant.getValue(), sizeOf(type),
+                                                   TypeAttr::get(type));
+    else if (Value place = placed.lookup(value))
+      buffer = place;
     else
-      buffer = declare<plan::BufferOp>(value.getLoc(), bufferType, size, TypeAttr::get(type));
+      buffer = newBuffer(value.getLoc(), type, sizeOf(type));
     return buffers[value] = buffer;
+  }
+
+  /// The buffer of a result of control flow, whose size may change meanwhile.
+  Value resultBuffer(Value value) {
+    if (Value place = placed.lookup(value))
+      return buffers[value] = place;
+    GraphTensorType type = tensorType(value);
+    Value size = registers.tracked(plan::byteSize(type));
+    return buffers[value] = registers.declare<plan::BufferOp>(value.getLoc(), bufferType(), size, TypeAttr::get(type));
+  }
+
+  void copy(Value target, Value value, Value offset = {}) {
+    registers.work<plan::CopyOp>(value.getLoc(), target, bufferOf(value), sizeOf(tensorType(value)), offset);
   }
 
   std::string nodeOf(Operation *op) {
@@ -162,21 +143,44 @@ private:
     return nodes.empty() ? op->getName().getStringRef().str() : nodes.front().str();
   }
 
+  LogicalResult visitAll(Block &block) {
+    for (Operation &op : block.without_terminator())
+      if (failed(visit(&op)))
+        return failure();
+    return success();
+  }
+
   LogicalResult visit(Operation *op) {
     if (isa<WeightOp, ConstantOp>(op))
       return success();
-    if (passes::isView(op)) {
-      GraphTensorType from = tensorType(op->getOperand(0)), to = tensorType(op->getResult(0));
-      if (symbols.equal(from.getNumElements(), to.getNumElements()) != true)
-        check(declare<plan::EqualOp>(op->getLoc(), plan::RegisterType::get(builder.getContext()),
-                                     reg(from.getNumElements()), reg(to.getNumElements())),
-              "reshape " + nodeOf(op) + " needs as many elements as it is given");
-      checkDims(to, nodeOf(op));
-      return success();
+    if (passes::isView(op))
+      return visitView(op);
+    if (auto bind = dyn_cast<BindOp>(op))
+      return visitBind(bind);
+    if (auto branch = dyn_cast<IfOp>(op))
+      return visitIf(branch);
+    if (auto loop = dyn_cast<LoopOp>(op))
+      return visitLoop(loop);
+    if (auto call = dyn_cast<CallOp>(op))
+      return visitCall(call);
+    return op->emitOpError() << "is not in a kernel: run the fuse and outline passes first";
+  }
+
+  LogicalResult visitView(Operation *op) {
+    GraphTensorType from = tensorType(op->getOperand(0)), to = tensorType(op->getResult(0));
+    AffineExpr before = from.getNumElements(), after = to.getNumElements();
+    if (symbols.equal(before, after) != true) {
+      bool late = registers.isLate(before) || registers.isLate(after);
+      check(
+          late,
+          registers.add<plan::EqualOp>(late, op->getLoc(), registerType(), registers.reg(before), registers.reg(after)),
+          "reshape " + nodeOf(op) + " needs as many elements as it is given");
     }
-    auto call = dyn_cast<CallOp>(op);
-    if (!call)
-      return op->emitOpError() << "is not in a kernel: run the fuse and outline passes first";
+    checkDims(to, nodeOf(op));
+    return success();
+  }
+
+  LogicalResult visitCall(CallOp call) {
     auto kernel = module.lookupSymbol<func::FuncOp>(call.getKernel());
     auto kind = kernel->getAttrOfType<KernelKindAttr>(plan::kKindAttr);
     KernelGrid grid = gridOf(kind.getValue(), kernel.getBody().front());
@@ -189,17 +193,173 @@ private:
       tile.push_back(grid.tile[axis].replaceSymbols(own));
     }
     for (Value output : call.getOutputs())
-      checkDims(tensorType(output), nodeOf(op));
+      checkDims(tensorType(output), nodeOf(call));
     SmallVector<Value> inputBuffers, outputBuffers;
     for (Value input : call.getInputs())
       inputBuffers.push_back(bufferOf(input));
     for (Value output : call.getOutputs())
       outputBuffers.push_back(bufferOf(output));
     SetVector<StringRef> nodes;
-    collectNodes(op->getLoc(), nodes);
-    SmallVector<Value> dims = regs(own), gridRegs = regs(units), tileRegs = regs(tile);
-    work<plan::DispatchOp>(op->getLoc(), call.getKernelAttr(), inputBuffers, outputBuffers, dims, gridRegs, tileRegs,
-                           builder.getStrArrayAttr(nodes.getArrayRef()));
+    collectNodes(call.getLoc(), nodes);
+    SmallVector<Value> dims = registers.regs(own), gridRegs = registers.regs(units), tileRegs = registers.regs(tile);
+    registers.work<plan::DispatchOp>(call.getLoc(), call.getKernelAttr(), inputBuffers, outputBuffers, dims, gridRegs,
+                                     tileRegs, builder.getStrArrayAttr(nodes.getArrayRef()));
+    return success();
+  }
+
+  Value load(Value source) {
+    return registers.work<plan::LoadOp>(source.getLoc(), registerType(), bufferOf(source),
+                                        builder.getI64IntegerAttr(0));
+  }
+
+  LogicalResult visitBind(BindOp bind) {
+    Value source = bind.getSource();
+    Value value = source ? load(source) : registers.reg(bind.getValue()->getResult(0));
+    registers.bind({{static_cast<int64_t>(bind.getSymbol()), value}});
+    return success();
+  }
+
+  /// The work of a function; then the symbols that it binds as it ends.
+  LogicalResult visitFunction(func::FuncOp callee, llvm::function_ref<void(func::ReturnOp)> beforeBinds) {
+    Block &body = callee.getBody().front();
+    Block::iterator end(passes::endOfWork(body));
+    for (Operation &op : llvm::make_range(body.begin(), end))
+      if (failed(visit(&op)))
+        return failure();
+    beforeBinds(cast<func::ReturnOp>(body.getTerminator()));
+    SmallVector<std::pair<int64_t, Value>> values;
+    for (Operation &op : llvm::make_range(end, Block::iterator(body.getTerminator())))
+      if (auto bind = dyn_cast<BindOp>(op))
+        values.push_back({static_cast<int64_t>(bind.getSymbol()), registers.reg(bind.getValue()->getResult(0))});
+    if (!values.empty())
+      registers.bind(values);
+    return success();
+  }
+
+  LogicalResult visitBranch(StringRef name, OperandRange inputs, ArrayRef<Value> results, IfOp op) {
+    auto callee = module.lookupSymbol<func::FuncOp>(name);
+    registers.enterBlock();
+    for (auto [argument, input] : llvm::zip(callee.getArguments(), inputs))
+      buffers[argument] = bufferOf(input);
+    auto returned = cast<func::ReturnOp>(callee.getBody().front().getTerminator());
+    SmallVector<bool> direct(results.size(), false);
+    for (auto [i, value] : llvm::enumerate(returned.getOperands()))
+      direct[i] = value.getType() == op.getResultTypes()[i] && !registers.isLate(plan::byteSize(tensorType(value))) &&
+                  placeIn(value, results[i]);
+    SmallVector<std::pair<Value, Value>> moves; // size, source
+    auto before = [&](func::ReturnOp) {
+      for (Value value : returned.getOperands())
+        moves.push_back({sizeOf(tensorType(value)), bufferOf(value)});
+    };
+    if (failed(visitFunction(callee, before)))
+      return failure();
+    for (auto [i, move] : llvm::enumerate(moves))
+      if (!direct[i])
+        registers.work<plan::CopyOp>(op.getLoc(), results[i], move.second, move.first, Value());
+    registers.leaveBlock();
+    return success();
+  }
+
+  LogicalResult visitIf(IfOp op) {
+    Value condition = load(op.getCondition());
+    SmallVector<Value> results;
+    for (Value output : op.getOutputs())
+      results.push_back(resultBuffer(output));
+    registers.work<plan::IfOp>(op.getLoc(), condition);
+    if (failed(visitBranch(op.getThenFunction(), op.getThenInputs(), results, op)))
+      return failure();
+    registers.work<plan::ElseOp>(op.getLoc());
+    if (failed(visitBranch(op.getElseFunction(), op.getElseInputs(), results, op)))
+      return failure();
+    registers.work<plan::EndOp>(op.getLoc());
+    registers.forget(passes::symbolsMadeBy(op));
+    return success();
+  }
+
+  /// The loop's limit, to be assigned 0 where it ends early.
+  Value limitOf(LoopOp op) {
+    Value limit;
+    if (op.getTrips())
+      limit = registers.reg(op.getTrips()->getResult(0));
+    else if (op.getTripCount())
+      limit = load(op.getTripCount());
+    else
+      limit = registers.reg(builder.getAffineConstantExpr(INT64_MAX));
+    if (!op.getConditional() && !op.getCondition())
+      return limit;
+    limit = registers.variable(limit);
+    if (op.getCondition())
+      goOnIf(op.getCondition(), limit);
+    return limit;
+  }
+
+  void goOnIf(Value condition, Value limit) {
+    Value flag = load(condition);
+    Value isZero = registers.work<plan::EqualOp>(condition.getLoc(), registerType(), flag,
+                                                 registers.reg(builder.getAffineConstantExpr(0)));
+    Value isSet = registers.work<plan::EqualOp>(condition.getLoc(), registerType(), isZero,
+                                                registers.reg(builder.getAffineConstantExpr(0)));
+    Value next = registers.work<plan::MulOp>(condition.getLoc(), registerType(), limit, isSet);
+    registers.work<plan::AssignOp>(condition.getLoc(), limit, next);
+  }
+
+  LogicalResult visitLoop(LoopOp op) {
+    auto body = module.lookupSymbol<func::FuncOp>(op.getBody());
+    size_t carried = op.getInits().size(), first = op.getConditional() ? 1 : 0;
+    Value limit = limitOf(op), iteration = registers.symbolRegister(op.getIteration());
+    SmallVector<Value> initSizes, results;
+    for (Value init : op.getInits())
+      initSizes.push_back(sizeOf(tensorType(init)));
+    for (Value output : op.getOutputs())
+      results.push_back(resultBuffer(output));
+    SmallVector<std::pair<int64_t, Value>> begin;
+    for (auto [i, symbol] : llvm::enumerate(op.getCarried()))
+      begin.push_back({symbol, registers.reg(op.getCarriedInits()->getResult(i))});
+    bool counts = op.getCount() != -1;
+    if (counts)
+      begin.push_back({static_cast<int64_t>(op.getCount()), registers.reg(builder.getAffineConstantExpr(0))});
+    if (!begin.empty())
+      registers.bind(begin);
+    for (auto [i, init] : llvm::enumerate(op.getInits()))
+      registers.work<plan::CopyOp>(op.getLoc(), results[i], bufferOf(init), initSizes[i], Value());
+
+    registers.work<plan::LoopOp>(op.getLoc(), iteration, limit);
+    llvm::SmallBitVector changing = passes::symbolsMadeBy(op);
+    registers.forget(changing);
+    registers.enterBlock();
+    AffineExpr now = builder.getAffineSymbolExpr(op.getIteration());
+    if (counts)
+      registers.bind({{static_cast<int64_t>(op.getCount()), registers.reg(now + 1)}});
+    for (auto [i, argument] : llvm::enumerate(body.getArguments()))
+      buffers[argument] = i < carried ? results[i] : bufferOf(op.getCaptures()[i - carried]);
+    SmallVector<std::pair<Value, Value>> moves; // size, source
+    auto before = [&](func::ReturnOp returned) {
+      for (auto [i, value] : llvm::enumerate(returned.getOperands().drop_front(first))) {
+        Value size = sizeOf(tensorType(value)), source = bufferOf(value);
+        if (i >= carried) {
+          Value offset = registers.reg(now * plan::byteSize(tensorType(value)));
+          registers.work<plan::CopyOp>(op.getLoc(), results[i], source, size, offset);
+          continue;
+        }
+        // Another carried value, which this copying changes too, is put aside.
+        if (source != results[i] && llvm::is_contained(ArrayRef<Value>(results).take_front(carried), source)) {
+          Value aside = newBuffer(op.getLoc(), tensorType(value), size);
+          registers.work<plan::CopyOp>(op.getLoc(), aside, source, size, Value());
+          source = aside;
+        }
+        moves.push_back({size, source});
+      }
+      if (first)
+        goOnIf(returned.getOperand(0), limit);
+    };
+    if (failed(visitFunction(body, before)))
+      return failure();
+    for (auto [i, move] : llvm::enumerate(moves))
+      if (move.second != results[i])
+        registers.work<plan::CopyOp>(op.getLoc(), results[i], move.second, move.first, Value());
+    registers.leaveBlock();
+    registers.work<plan::EndOp>(op.getLoc());
+    registers.forget(changing);
     return success();
   }
 
@@ -208,25 +368,24 @@ private:
   Symbols symbols;
   OpBuilder builder;
   plan::EntryOp entry;
-  Block *block = nullptr;
-  Operation *firstWork = nullptr;
-  SmallVector<Value> outputs;
+  passes::PlanRegisters registers;
   DenseMap<Value, Value> buffers;
-  /// Results that are computed in an output's memory.
+  /// Results that are computed in the memory of an output, or of a branch's.
   DenseMap<Value, Value> placed;
-  DenseMap<AffineExpr, Value> registers;
   DenseSet<AffineExpr> checked;
 };
 
 struct BuildPlan : passes::impl::BuildPlanBase<BuildPlan> {
   void runOnOperation() override {
-    SmallVector<func::FuncOp> functions;
+    SmallVector<func::FuncOp> entries, inner;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal() && !function->hasAttr(plan::kKindAttr))
-        functions.push_back(function);
-    for (func::FuncOp function : functions)
+        (function.isPrivate() ? inner : entries).push_back(function);
+    for (func::FuncOp function : entries)
       if (failed(PlanWriter(getOperation(), function).run()))
         return signalPassFailure();
+    for (func::FuncOp function : inner)
+      function.erase(); // is where it runs now
   }
 };
 } // namespace

@@ -5,7 +5,12 @@
 //   * depth first: each call after its operands, the operand whose own
 //     computation takes most beyond its result first (Sethi and Ullman).
 // The model's order stays unless one of them has a clearly lower peak.
+//
+// Control flow counts as a call; a symbol that gets its value while the model
+// runs counts as a value without bytes, which whatever names it reads. The
+// binds at the end of a function stay there.
 #include "passes/Passes.h"
+#include "passes/SymbolUses.h"
 #include "passes/Views.h"
 
 #include "dialects/Graph/Shapes.h"
@@ -32,8 +37,9 @@ namespace {
 class Orders {
 public:
   Orders(Block &body, const Symbols &symbols) : symbols(symbols) {
-    for (Operation &op : body.without_terminator())
-      if (isa<CallOp>(op))
+    Operation *end = passes::endOfWork(body);
+    for (Operation &op : llvm::make_range(body.begin(), Block::iterator(end)))
+      if (isCall(&op))
         calls.push_back({&op});
     llvm::DenseSet<Value> outputs; // in the application's memory
     for (Value value : body.getTerminator()->getOperands())
@@ -43,6 +49,10 @@ public:
       for (Value operand : calls[i].op->getOperands())
         if (auto value = valueNumbers.find(passes::sourceOf(operand)); value != valueNumbers.end())
           read.insert(value->second);
+      llvm::SmallBitVector symbolsRead = passes::symbolsReadBy(calls[i].op);
+      for (unsigned symbol : symbolsRead.set_bits())
+        if (auto value = symbolValues.find(symbol); value != symbolValues.end())
+          read.insert(value->second);
       calls[i].reads = read.takeVector();
       for (size_t value : calls[i].reads)
         values[value].readers.push_back(i);
@@ -51,9 +61,16 @@ public:
         calls[i].writes.push_back(values.size());
         values.push_back({i, outputs.contains(result) ? 0 : bytesOf(result), {}});
       }
+      llvm::SmallBitVector symbolsMade = passes::symbolsMadeBy(calls[i].op);
+      for (unsigned symbol : symbolsMade.set_bits()) {
+        symbolValues[symbol] = values.size();
+        calls[i].writes.push_back(values.size());
+        values.push_back({i, 0, {}});
+      }
     }
   }
 
+  static bool isCall(Operation *op) { return isa<CallOp, IfOp, LoopOp, BindOp>(op); }
   size_t size() const { return calls.size(); }
   Operation *call(size_t number) const { return calls[number].op; }
 
@@ -190,6 +207,7 @@ private:
 
   const Symbols &symbols;
   llvm::DenseMap<Value, size_t> valueNumbers;
+  llvm::DenseMap<unsigned, size_t> symbolValues;
   SmallVector<Call> calls;
   SmallVector<StoredValue> values;
 };
@@ -197,13 +215,13 @@ private:
 /// Puts the calls in order at the end of the block, each with the views that
 /// it reads before it.
 void apply(Block &body, const Orders &orders, ArrayRef<size_t> order) {
-  Operation *end = body.getTerminator();
+  Operation *end = passes::endOfWork(body);
   llvm::DenseSet<Operation *> placed;
   SmallVector<Operation *> views;
   for (Operation &op : body.without_terminator())
     if (passes::isView(&op))
       views.push_back(&op);
-    else if (!isa<CallOp>(op))
+    else if (!Orders::isCall(&op) || !op.isBeforeInBlock(end))
       placed.insert(&op);
   auto place = [&](Operation *op, auto &place) -> void {
     if (!op || !placed.insert(op).second)
@@ -224,11 +242,14 @@ void apply(Block &body, const Orders &orders, ArrayRef<size_t> order) {
 
 struct OrderKernels : passes::impl::OrderKernelsBase<OrderKernels> {
   void runOnOperation() override {
-    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (!main || main.isExternal())
-      return;
-    Block &body = main.getBody().front();
-    Symbols symbols = Symbols::of(main);
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal() && !function->hasAttr(plan::kKindAttr))
+        order(function);
+  }
+
+  void order(func::FuncOp function) {
+    Block &body = function.getBody().front();
+    Symbols symbols = Symbols::of(function);
     Orders orders(body, symbols);
     if (orders.size() < 3 || orders.size() > kMaxCalls)
       return;

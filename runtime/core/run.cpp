@@ -1,6 +1,7 @@
 // Running a session: shapes from inputs, then the body of the plan, one
 // instruction after another. Every size is compared with the memory there is
 // before a device sees it.
+#include "runtime/base/arithmetic.h"
 #include "runtime/base/element_type.h"
 #include "runtime/base/options.h"
 #include "runtime/core/machine.h"
@@ -204,10 +205,12 @@ Status Run::copy(const Instruction &in) {
   uint64_t to = 0, from = 0;
   STINT_TRY(sizeOf(session, in.a, &to));
   STINT_TRY(sizeOf(session, in.b, &from));
-  int64_t bytes = session.registers[in.dst];
-  if (bytes < 0 || static_cast<uint64_t>(bytes) > to || static_cast<uint64_t>(bytes) > from)
+  int64_t bytes = session.registers[in.dst], offset = in.opcode == Opcode::copyAt ? session.registers[in.imm] : 0;
+  if (bytes < 0 || offset < 0 || !rangeFits(static_cast<uint64_t>(offset), static_cast<uint64_t>(bytes), to) ||
+      static_cast<uint64_t>(bytes) > from)
     return failure(STINT_STATUS_OUT_OF_RANGE, "a copy of %a bytes leaves buffer %b", bytes, in.a);
-  return session.device->copy(session.places[in.a].data, session.places[in.b].data, static_cast<uint64_t>(bytes));
+  return session.device->copy(session.places[in.a].data + offset, session.places[in.b].data,
+                              static_cast<uint64_t>(bytes));
 }
 
 Status Run::loadI64(const Instruction &in) {
@@ -232,6 +235,7 @@ Status Run::body() {
       status = dispatch(in.a);
       break;
     case Opcode::copy:
+    case Opcode::copyAt:
       status = copy(in);
       break;
     case Opcode::loadI64:

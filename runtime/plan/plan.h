@@ -34,6 +34,7 @@ enum class Opcode : uint8_t {
   dispatch = 32,
   copy = 33,
   loadI64 = 34,
+  copyAt = 35,
   if_ = 48,
   else_ = 49,
   loop = 50,

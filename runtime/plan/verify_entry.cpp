@@ -180,6 +180,10 @@ Status verifyProgram(const Plan &plan, const Entry &entry, Span<const Instructio
     case Opcode::copy:
       good = good && in.a < buffers && in.b < buffers && in.dst < registers && writable(entry, in.a);
       break;
+    case Opcode::copyAt:
+      good = good && in.a < buffers && in.b < buffers && in.dst < registers && writable(entry, in.a) && in.imm >= 0 &&
+             in.imm < int64_t(registers);
+      break;
     case Opcode::loadI64:
       good = good && in.a < buffers && in.dst < registers && in.imm >= 0;
       break;

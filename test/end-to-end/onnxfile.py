@@ -44,8 +44,20 @@ def external_tensor(name, dims, location, offset=None, length=None, kind=FLOAT):
             + b"".join(chunk(13, chunk(1, k) + chunk(2, v)) for k, v in entries) + integer(14, 1))
 
 
+class Graph(bytes):
+    """A graph, as a model or an attribute holds it."""
+
+
+def graph(nodes, inputs, outputs, initializers=(), name="test"):
+    return Graph(b"".join(chunk(1, item) for item in nodes) + chunk(2, name)
+                 + b"".join(chunk(5, item) for item in initializers)
+                 + b"".join(chunk(11, item) for item in inputs) + b"".join(chunk(12, item) for item in outputs))
+
+
 def attribute(name, value):
     head = chunk(1, name)
+    if isinstance(value, Graph):
+        return head + chunk(6, value) + integer(20, 5)
     if isinstance(value, float):
         return head + varint(2 << 3 | 5) + struct.pack("<f", value) + integer(20, 1)
     if isinstance(value, int):
@@ -73,11 +85,8 @@ def value(name, dims, kind=FLOAT):
 
 
 def model(nodes, inputs, outputs, initializers=(), opset=13, ir=8, domains=()):
-    graph = (b"".join(chunk(1, item) for item in nodes) + chunk(2, "test")
-             + b"".join(chunk(5, item) for item in initializers)
-             + b"".join(chunk(11, item) for item in inputs) + b"".join(chunk(12, item) for item in outputs))
     opsets = [("", opset), *domains]
-    return (integer(1, ir) + chunk(2, "stint-tests") + chunk(7, graph)
+    return (integer(1, ir) + chunk(2, "stint-tests") + chunk(7, graph(nodes, inputs, outputs, initializers))
             + b"".join(chunk(8, chunk(1, domain) + integer(2, version)) for domain, version in opsets))
 
 

@@ -21,7 +21,7 @@ namespace {
 
 /// Words of the command line that need a second look.
 struct Words {
-  std::vector<std::string> dims, constants;
+  std::vector<std::string> dims, bounds, constants;
   std::string maxRam, emit, json, report, seed;
   bool timing = false, quiet = false, verbose = false;
 };
@@ -35,6 +35,9 @@ int usage(const std::string &message) {
 int readWords(const Words &words, Options &options) {
   for (const std::string &dim : words.dims)
     if (llvm::Error error = parseDim(dim, options.dims))
+      return usage(llvm::toString(std::move(error)));
+  for (const std::string &bound : words.bounds)
+    if (llvm::Error error = parseBound(bound, options.bounds))
       return usage(llvm::toString(std::move(error)));
   for (const std::string &constant : words.constants)
     if (llvm::Error error = parseConstant(constant, options.constants))
@@ -69,6 +72,12 @@ void addModelOptions(CLI::App *command, Options &options, Words &words) {
       ->type_name("MODEL");
   command->add_option("--dim", words.dims, "Bounds of a dynamic dimension: NAME=N or NAME=LO..HI; may be repeated")
       ->type_name("NAME=RANGE")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--bound", words.bounds,
+                   "The most that a dimension which is known only while the model runs may be: VALUE.AXIS=N; may be "
+                   "repeated")
+      ->type_name("VALUE.AXIS=N")
       ->allow_extra_args(false);
   command
       ->add_option("--constant", words.constants,

@@ -3,7 +3,7 @@ module attributes {graph.symbols = [#graph.symbol<"n", 1, 4>], graph.files = ["m
   // CHECK-LABEL: func.func @constants() -> !graph.tensor<[4] x f32>
   // CHECK: %[[S:.*]] = graph.sqrt
   // CHECK: return %[[S]]
-  // CHECK-LABEL: func.func @main(%arg0: !graph.tensor<[s0, 4] x f32>, %arg1: !graph.tensor<[4] x f32> {stint.constant = 0 : i64})
+  // CHECK-LABEL: func.func @main(%arg0: !graph.tensor<[s0, 4] x f32>, %arg1: !graph.tensor<[4] x f32> {graph.constant_result = 0 : i64})
   // CHECK-NEXT: graph.mul %arg0, %arg1
   // CHECK-NEXT: return
   func.func @main(%x: !graph.tensor<[s0, 4] x f32>) -> !graph.tensor<[s0, 4] x f32> {
@@ -23,7 +23,7 @@ module attributes {graph.symbols = [], graph.files = ["m.onnx"]} {
   // CHECK-LABEL: func.func @constants() -> !graph.tensor<[4] x f32>
   // CHECK: graph.sqrt
   // CHECK-LABEL: func.func @main
-  // CHECK-SAME: %[[X:[^:]*]]: {{.*}}, %[[S:[^:]*]]: !graph.tensor<[4] x f32> {stint.constant = 0 : i64}
+  // CHECK-SAME: %[[X:[^:]*]]: {{.*}}, %[[S:[^:]*]]: !graph.tensor<[4] x f32> {graph.constant_result = 0 : i64}
   // CHECK-NEXT: %[[B:.*]] = graph.broadcast %[[S]]
   // CHECK-NEXT: graph.mul %[[X]], %[[B]]
   func.func @main(%x: !graph.tensor<[3, 4] x f32>) -> !graph.tensor<[3, 4] x f32> {

@@ -1,0 +1,457 @@
+// If and Loop: branches and bodies become private functions of the module.
+//
+// A body sees the values around it. Constants and shape arithmetic are made
+// again inside it; other values are captured: they become arguments of the
+// function, one per enclosing function on the way. The shape of what a branch
+// returns, or a loop carries, may differ from run to run: such dimensions
+// become symbols that the functions bind.
+#include "compiler/import/ImporterImpl.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+
+using namespace mlir;
+using namespace stint;
+using namespace stint::import;
+using graph::GraphTensorType;
+
+/// Iterations of a loop that nothing bounds and whose results need no memory
+/// for each.
+constexpr int64_t kUnboundedTrips = int64_t(1) << 40;
+/// Shapes of carried values settle in as many attempts, or not at all.
+constexpr int kMaxAttempts = 10;
+
+// Functions.
+
+void Importer::enter(Body &inner, StringRef name) {
+  inner.parent = current;
+  OpBuilder atEnd(module.getBodyRegion());
+  atEnd.setInsertionPointToEnd(module.getBody());
+  inner.function =
+      atEnd.create<func::FuncOp>(NameLoc::get(builder.getStringAttr(name)), (name + "_" + Twine(functionCount++)).str(),
+                                 builder.getFunctionType({}, {}));
+  inner.function.setPrivate();
+  inner.block = inner.function.addEntryBlock();
+  current = &inner;
+  body = inner.block;
+  builder.setInsertionPointToEnd(body);
+}
+
+void Importer::leave() {
+  current = current->parent;
+  body = current->block;
+  builder.setInsertionPointToEnd(body);
+}
+
+void Importer::finish(ArrayRef<Value> results, Location loc) {
+  builder.create<func::ReturnOp>(loc, results);
+  current->function.setType(builder.getFunctionType(body->getArgumentTypes(), ValueRange(results).getTypes()));
+  eraseDead(*body);
+}
+
+Value Importer::capture(Body &inner, Value value) {
+  if (value.getParentBlock() == inner.block)
+    return value;
+  assert(inner.parent && "a value of an enclosing function");
+  if (Value known = inner.arguments.lookup(value))
+    return known;
+  Value outer = capture(*inner.parent, value);
+  Value argument = inner.block->addArgument(value.getType(), value.getLoc());
+  inner.captured.push_back(outer);
+  inner.arguments[value] = argument;
+  return argument;
+}
+
+void Importer::eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (op.use_empty() && isMemoryEffectFree(&op) && !op.hasTrait<OpTrait::IsTerminator>())
+      op.erase();
+}
+
+// Symbols.
+
+AffineExpr Importer::newSymbol(StringRef name, int64_t lower, int64_t upper, AffineExpr bound) {
+  AffineExpr symbol = builder.getAffineSymbolExpr(symbolAttrs.size());
+  AffineMap map = bound ? graph::symbolMap({bound}, &context) : AffineMap();
+  symbolAttrs.push_back(graph::SymbolAttr::get(&context, builder.getStringAttr(name), lower, upper, map));
+  publishSymbols();
+  return symbol;
+}
+
+void Importer::publishSymbols() {
+  symbols = graph::Symbols(symbolAttrs);
+  module->setAttr(graph::kSymbolsAttr,
+                  builder.getArrayAttr(SmallVector<Attribute>(symbolAttrs.begin(), symbolAttrs.end())));
+}
+
+std::optional<int64_t> Importer::boundOf(StringRef value, int64_t axis) {
+  std::string key = (value + "." + Twine(axis)).str();
+  auto it = options.bounds.find(key);
+  if (it == options.bounds.end())
+    return std::nullopt;
+  usedBounds.insert(key);
+  return it->second;
+}
+
+AffineExpr Importer::dataDependent(Value count, AffineExpr most, StringRef name, int64_t axis, Location loc) {
+  int64_t upper = symbols.upper(most);
+  std::optional<int64_t> given = boundOf(name, axis);
+  AffineExpr symbol = newSymbol((name + "." + Twine(axis)).str(), 0, given ? std::min(*given, upper) : upper, most);
+  builder.create<graph::BindOp>(loc, cast<AffineSymbolExpr>(symbol).getPosition(), count, AffineMapAttr());
+  return symbol;
+}
+
+Value Importer::flagOf(Operand &operand, Location loc) {
+  Value value = materialise(operand, loc);
+  auto type = cast<GraphTensorType>(value.getType());
+  if (!type.getElementType().isSignlessInteger(64))
+    value = builder.create<graph::CastOp>(loc, value, builder.getI64Type());
+  return value;
+}
+
+static std::optional<int64_t> onlyInteger(const Known *known) {
+  return known && known->elements.size() == 1 ? known->elements[0].integer() : std::nullopt;
+}
+
+// If.
+
+std::vector<Operand *> Importer::importGraph(const Graph &graph, Scope &scope, const Opsets &opsets, int depth) {
+  declareInitializers(graph, scope);
+  std::vector<std::string> outputs;
+  for (const ValueInfo &output : graph.outputs)
+    outputs.push_back(output.name);
+  importNodes(graph.nodes, outputs, scope, opsets, depth + 1);
+  std::vector<Operand *> results;
+  for (const std::string &name : outputs)
+    results.push_back(scope.find(name));
+  return results;
+}
+
+void Importer::setResult(const Node &node, size_t i, Scope &scope, Operand *operand) {
+  if (i < node.outputs.size() && !node.outputs[i].empty())
+    scope.values[node.outputs[i]] = operand ? operand : newOperand(node.outputs[i]);
+}
+
+Operand *Importer::computed(StringRef name, Value value) {
+  Operand *operand = newOperand(name);
+  operand->value = value;
+  operand->type = cast<GraphTensorType>(value.getType());
+  return operand;
+}
+
+LogicalResult Importer::importIf(NodeContext &n, Scope &scope, const Opsets &opsets, int depth) {
+  const Node &node = n.node;
+  const NodeAttribute *branches[] = {node.find("then_branch"), node.find("else_branch")};
+  if (!branches[0] || !branches[0]->graph || !branches[1] || !branches[1]->graph || !n.has(0))
+    return n.malformed("needs a condition and two branches");
+  if (auto value = onlyInteger(n.known(0))) {
+    Scope inner;
+    inner.parent = &scope;
+    std::vector<Operand *> results = importGraph(*branches[*value ? 0 : 1]->graph, inner, opsets, depth);
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+      setResult(node, i, scope, i < results.size() ? results[i] : nullptr);
+    return success();
+  }
+  if (!(n.type(0).getNumElements() == 1))
+    return n.malformed("its condition must be one boolean");
+  Value condition = flagOf(*n.operands[0], n.loc);
+
+  Body bodies[2];
+  SmallVector<Value> results[2];
+  size_t count = node.outputs.size();
+  bool poisoned = false;
+  for (int i : {0, 1}) {
+    enter(bodies[i], i == 0 ? "then" : "else");
+    Scope inner;
+    inner.parent = &scope;
+    std::vector<Operand *> made = importGraph(*branches[i]->graph, inner, opsets, depth);
+    if (made.size() < count)
+      return leave(), n.malformed("a branch has fewer results than the node");
+    for (size_t j = 0; j < count; ++j) {
+      poisoned |= !made[j] || !made[j]->type;
+      if (!poisoned)
+        results[i].push_back(materialise(*made[j], n.loc));
+    }
+    leave();
+  }
+  if (poisoned)
+    return failure(); // said where it happened
+
+  SmallVector<Type> types;
+  SmallVector<std::pair<AffineExpr, std::pair<AffineExpr, AffineExpr>>> binds; // symbol, then, else
+  for (size_t j = 0; j < count; ++j) {
+    auto a = cast<GraphTensorType>(results[0][j].getType()), b = cast<GraphTensorType>(results[1][j].getType());
+    if (a.getElementType() != b.getElementType() || a.getRank() != b.getRank())
+      return n.unsupported("its branches return " + print(a) + " and " + print(b) + " for '" + node.outputs[j] +
+                           "': tensors of one element type and rank are needed");
+    SmallVector<AffineExpr> shape;
+    for (int64_t axis = 0; axis < a.getRank(); ++axis) {
+      AffineExpr x = a.getDim(axis), y = b.getDim(axis);
+      if (symbols.equal(x, y) == true) {
+        shape.push_back(x);
+        continue;
+      }
+      graph::Range rx = symbols.range(x), ry = symbols.range(y);
+      AffineExpr symbol = newSymbol(node.outputs[j] + "." + std::to_string(axis), std::min(rx.lower, ry.lower),
+                                    std::max(rx.upper, ry.upper));
+      binds.push_back({symbol, {x, y}});
+      shape.push_back(symbol);
+    }
+    types.push_back(GraphTensorType::get(shape, a.getElementType()));
+  }
+  for (int i : {0, 1}) {
+    builder.setInsertionPointToEnd(bodies[i].block);
+    for (auto [symbol, values] : binds)
+      builder.create<graph::BindOp>(
+          n.loc, cast<AffineSymbolExpr>(symbol).getPosition(), Value(),
+          AffineMapAttr::get(graph::symbolMap({i == 0 ? values.first : values.second}, &context)));
+    current = &bodies[i];
+    body = bodies[i].block;
+    finish(results[i], n.loc);
+    leave();
+  }
+  auto op = builder.create<graph::IfOp>(n.loc, types, condition, bodies[0].captured, bodies[1].captured,
+                                        bodies[0].function.getName(), bodies[1].function.getName());
+  for (size_t j = 0; j < count; ++j)
+    setResult(node, j, scope, computed(node.outputs[j], op.getOutputs()[j]));
+  return success();
+}
+
+// Loop.
+
+/// How often a loop runs at most: an expression, a value, or no limit.
+struct Trips {
+  AffineExpr known;
+  Operand *value = nullptr;
+};
+
+LogicalResult Importer::importLoop(NodeContext &n, Scope &scope, const Opsets &opsets, int depth) {
+  const Node &node = n.node;
+  const NodeAttribute *attribute = node.find("body");
+  if (!attribute || !attribute->graph || n.numInputs() < 2)
+    return n.malformed("needs a trip count, a condition (either may be left out by an empty name) and a body");
+  const Graph &graph = *attribute->graph;
+  size_t carried = n.numInputs() - 2;
+  if (graph.inputs.size() != carried + 2 || graph.outputs.size() < carried + 1 ||
+      node.outputs.size() + 1 > graph.outputs.size())
+    return n.malformed("its body must take the iteration, the condition and " + Twine(carried) +
+                       " carried values, and return the condition, these, and the scan outputs");
+  for (size_t i = 2; i < n.numInputs(); ++i)
+    if (!n.has(i))
+      return n.malformed("a carried value is left out");
+  size_t scans = graph.outputs.size() - 1 - carried;
+  auto outputName = [&](size_t i) {
+    return i < node.outputs.size() && !node.outputs[i].empty() ? node.outputs[i] : graph.outputs[i + 1].name;
+  };
+
+  // How often.
+  Trips trips;
+  if (n.has(0)) {
+    const Known *known = n.known(0);
+    if (!(n.type(0).getNumElements() == 1))
+      return n.malformed("its trip count must be one integer");
+    if (known && known->elements[0].expr)
+      trips.known = known->elements[0].expr;
+    else
+      trips.value = n.operands[0];
+  }
+  std::optional<int64_t> start = n.has(1) ? onlyInteger(n.known(1)) : 1;
+  if (start == 0)
+    trips = {builder.getAffineConstantExpr(0), nullptr};
+  if (trips.known && symbols.range(trips.known).upper < 0)
+    trips.known = builder.getAffineConstantExpr(0);
+  bool startsAlways = start.has_value();
+
+  // One iteration is no loop.
+  if (startsAlways && trips.known && trips.known == 1) {
+    Scope inner;
+    inner.parent = &scope;
+    bindIteration(graph, inner, builder.getAffineConstantExpr(0));
+    for (size_t i = 0; i < carried; ++i)
+      inner.values[graph.inputs[i + 2].name] = n.operands[i + 2];
+    std::vector<Operand *> results = importGraph(graph, inner, opsets, depth);
+    for (size_t i = 0; i + 1 < results.size(); ++i) {
+      Operand *result = results[i + 1];
+      if (!result || !result->type || i < carried) {
+        setResult(node, i, scope, result);
+        continue;
+      }
+      SmallVector<AffineExpr> shape(result->type.getShape());
+      shape.insert(shape.begin(), builder.getAffineConstantExpr(1));
+      setResult(node, i, scope, computed(outputName(i), n.reshape(materialise(*result, n.loc), shape)));
+    }
+    return success();
+  }
+
+  // The most iterations that memory is planned for.
+  int64_t most = trips.known ? std::max<int64_t>(symbols.upper(trips.known), 0) : kUnboundedTrips;
+  for (size_t i = 0; i < scans; ++i)
+    if (auto bound = boundOf(outputName(carried + i), 0))
+      most = std::min(most, *bound);
+  if (scans && most >= kUnboundedTrips) {
+    diagnostics.report(Problem::Usage, "node '" + node.label() + "' (Loop): nothing bounds how often it runs, and '" +
+                                           outputName(carried) + "' grows each time; give a bound: --bound " +
+                                           outputName(carried) + ".0=N");
+    return failure();
+  }
+
+  SmallVector<GraphTensorType> types;
+  for (size_t i = 0; i < carried; ++i)
+    types.push_back(n.type(i + 2));
+  SmallVector<int64_t> changing; // symbols in `types`
+  SmallVector<AffineExpr> inits, next;
+  SmallVector<std::pair<size_t, int64_t>> where; // carried value and axis of each
+  AffineExpr iteration = newSymbol(node.label().str() + ".iteration", 0, std::max<int64_t>(most - 1, 0),
+                                   trips.known ? trips.known - 1 : AffineExpr());
+  for (int attempt = 0;; ++attempt) {
+    size_t symbolsBefore = symbolAttrs.size();
+    auto operatorsBefore = result.operators;
+    Body loop;
+    enter(loop, "loop");
+    Scope inner;
+    inner.parent = &scope;
+    bindIteration(graph, inner, iteration);
+    for (size_t i = 0; i < carried; ++i)
+      inner.values[graph.inputs[i + 2].name] = computed(graph.inputs[i + 2].name, body->addArgument(types[i], n.loc));
+    std::vector<Operand *> results = importGraph(graph, inner, opsets, depth);
+    bool poisoned = llvm::any_of(results, [](Operand *operand) { return !operand || !operand->type; });
+    if (poisoned)
+      return leave(), failure(); // said where it happened
+    std::optional<int64_t> always = onlyInteger(known(*results[0]));
+    bool conditional = always.value_or(0) == 0;
+    Value goOn = conditional ? flagOf(*results[0], n.loc) : Value();
+    SmallVector<Value> returned;
+    if (conditional)
+      returned.push_back(goOn);
+    for (Operand *operand : ArrayRef<Operand *>(results).drop_front())
+      returned.push_back(materialise(*operand, n.loc));
+    ArrayRef<Value> values = ArrayRef<Value>(returned).drop_front(conditional);
+
+    // Shapes that changed are symbols from now on.
+    bool settled = true;
+    next.assign(changing.size(), AffineExpr());
+    for (size_t i = 0; i < carried; ++i) {
+      auto type = cast<GraphTensorType>(values[i].getType());
+      if (type.getElementType() != types[i].getElementType() || type.getRank() != types[i].getRank())
+        return leave(),
+               n.unsupported("'" + graph.inputs[i + 2].name + "' goes into its body as " + print(types[i]) +
+                             " and comes out as " + print(type) + ": tensors of one element type and rank are needed");
+      for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+        auto known = llvm::find(where, std::make_pair(i, axis));
+        if (known != where.end()) {
+          next[known - where.begin()] = type.getDim(axis);
+          continue;
+        }
+        if (symbols.equal(type.getDim(axis), types[i].getDim(axis)) == true)
+          continue;
+        settled = false;
+        where.push_back({i, axis});
+      }
+    }
+    if (!settled) {
+      SmallVector<std::pair<size_t, int64_t>> fresh(ArrayRef(where).drop_front(changing.size()));
+      SmallVector<int64_t> uppers;
+      for (auto [i, axis] : fresh) {
+        auto bound = boundOf(outputName(i), axis);
+        if (!bound)
+          bound = boundOf(graph.inputs[i + 2].name, axis);
+        AffineExpr after = cast<GraphTensorType>(values[i].getType()).getDim(axis);
+        int64_t before = symbols.upper(types[i].getDim(axis));
+        if (auto step = growsBy(after, types[i].getDim(axis)); step && !bound && most < kUnboundedTrips)
+          bound = before + *step * most;
+        if (!bound) {
+          diagnostics.report(Problem::Usage, "node '" + node.label() + "' (Loop): axis " + Twine(axis) + " of '" +
+                                                 graph.inputs[i + 2].name +
+                                                 "' changes from one iteration to the next; give a bound: --bound " +
+                                                 outputName(i) + "." + Twine(axis) + "=N");
+          return leave(), failure();
+        }
+        uppers.push_back(std::max(*bound, before));
+      }
+      leave();
+      loop.function.erase();
+      result.operators = operatorsBefore;
+      symbolAttrs.resize(symbolsBefore);
+      for (auto [at, upper] : llvm::zip(fresh, uppers)) {
+        auto [i, axis] = at;
+        inits.push_back(n.type(i + 2).getDim(axis));
+        AffineExpr symbol = newSymbol(outputName(i) + "." + std::to_string(axis), 0, upper);
+        changing.push_back(cast<AffineSymbolExpr>(symbol).getPosition());
+        SmallVector<AffineExpr> shape(types[i].getShape());
+        shape[axis] = symbol;
+        types[i] = GraphTensorType::get(shape, types[i].getElementType());
+      }
+      publishSymbols();
+      if (attempt == kMaxAttempts)
+        return n.unsupported("the shapes of its carried values do not settle");
+      continue;
+    }
+
+    // Scan outputs: one more dimension.
+    bool counts = scans && (!trips.known || conditional || !startsAlways);
+    AffineExpr count = counts ? newSymbol(outputName(carried) + ".0", 0, most, trips.known) : trips.known;
+    SmallVector<Type> resultTypes(types.begin(), types.end());
+    for (size_t i = 0; i < scans; ++i) {
+      auto type = cast<GraphTensorType>(values[carried + i].getType());
+      SmallVector<AffineExpr> shape = {count};
+      for (AffineExpr dim : type.getShape()) {
+        bool varies = false;
+        dim.walk([&](AffineExpr e) {
+          if (auto symbol = dyn_cast<AffineSymbolExpr>(e))
+            varies |= symbol.getPosition() >= symbolsBefore || e == iteration ||
+                      llvm::is_contained(changing, static_cast<int64_t>(symbol.getPosition()));
+        });
+        if (varies)
+          return leave(), n.unsupported("scan output '" + outputName(carried + i) + "' has a shape, " + print(type) +
+                                        ", that changes from one iteration to the next");
+        shape.push_back(dim);
+      }
+      resultTypes.push_back(GraphTensorType::get(shape, type.getElementType()));
+    }
+    for (auto [symbol, value] : llvm::zip(changing, next))
+      builder.create<graph::BindOp>(n.loc, symbol, Value(), AffineMapAttr::get(graph::symbolMap({value}, &context)));
+    finish(returned, n.loc);
+    leave();
+
+    SmallVector<Value> initial;
+    for (size_t i = 0; i < carried; ++i)
+      initial.push_back(n.in(i + 2));
+    Value tripCount = trips.value ? flagOf(*trips.value, n.loc) : Value();
+    Value condition = startsAlways ? Value() : flagOf(*n.operands[1], n.loc);
+    auto mapOf = [&](ArrayRef<AffineExpr> exprs) { return AffineMapAttr::get(graph::symbolMap(exprs, &context)); };
+    auto op = builder.create<graph::LoopOp>(
+        n.loc, resultTypes, tripCount, condition, initial, loop.captured, loop.function.getName(),
+        trips.known ? mapOf({trips.known}) : AffineMapAttr(), cast<AffineSymbolExpr>(iteration).getPosition(),
+        counts ? static_cast<int64_t>(cast<AffineSymbolExpr>(count).getPosition()) : -1, conditional, changing,
+        changing.empty() ? AffineMapAttr() : mapOf(inits));
+    for (size_t i = 0; i < resultTypes.size(); ++i)
+      setResult(node, i, scope, computed(outputName(i), op.getOutputs()[i]));
+    return success();
+  }
+}
+
+/// The constant by which `after` exceeds `before`, if it is one.
+std::optional<int64_t> Importer::growsBy(AffineExpr after, AffineExpr before) {
+  auto difference = dyn_cast<AffineConstantExpr>(symbols.simplify(after - before));
+  if (!difference || difference.getValue() < 0)
+    return std::nullopt;
+  return difference.getValue();
+}
+
+/// The body's first two inputs: the iteration, and that it runs.
+void Importer::bindIteration(const Graph &graph, Scope &inner, AffineExpr iteration) {
+  auto bind = [&](const ValueInfo &input, Type type, AffineExpr value) {
+    Operand *operand = newOperand(input.name);
+    Known known;
+    SmallVector<AffineExpr> shape;
+    if (input.hasShape && input.dims.size() == 1) {
+      known.shape.push_back(1);
+      shape.push_back(builder.getAffineConstantExpr(1));
+    }
+    known.elements.push_back(value);
+    operand->type = GraphTensorType::get(shape, type);
+    operand->known = std::move(known);
+    inner.values[input.name] = operand;
+  };
+  bind(graph.inputs[0], builder.getI64Type(), iteration);
+  bind(graph.inputs[1], builder.getI1Type(), builder.getAffineConstantExpr(1));
+}
