@@ -1,4 +1,4 @@
-// If and Loop: branches and bodies become private functions of the module.
+// If, Loop and Scan: branches and bodies become private functions of the module.
 //
 // A body sees the values around it. Constants and shape arithmetic are made
 // again inside it; other values are captured: they become arguments of the
@@ -8,6 +8,7 @@
 #include "compiler/import/ImporterImpl.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace stint;
@@ -110,6 +111,16 @@ Value Importer::flagOf(Operand &operand, Location loc) {
 
 static std::optional<int64_t> onlyInteger(const Known *known) {
   return known && known->elements.size() == 1 ? known->elements[0].integer() : std::nullopt;
+}
+
+Importer::ControlFlow Importer::controlFlow(const Node &node) {
+  if (!node.domain.empty())
+    return nullptr;
+  return llvm::StringSwitch<ControlFlow>(node.opType)
+      .Case("If", &Importer::importIf)
+      .Case("Loop", &Importer::importLoop)
+      .Case("Scan", &Importer::importScan)
+      .Default(nullptr);
 }
 
 // If.
@@ -454,4 +465,151 @@ void Importer::bindIteration(const Graph &graph, Scope &inner, AffineExpr iterat
   };
   bind(graph.inputs[0], builder.getI64Type(), iteration);
   bind(graph.inputs[1], builder.getI1Type(), builder.getAffineConstantExpr(1));
+}
+
+/// A loop that an operator's rule makes.
+SmallVector<Value> Importer::buildLoop(AffineExpr trips, ArrayRef<Value> inits, size_t scans,
+                                       NodeContext::LoopStep step, StringRef name, Location loc) {
+  trips = symbols.simplify(trips);
+  if (trips == 1) {
+    SmallVector<Value> results;
+    step(builder.getAffineConstantExpr(0), SmallVector<Value>(inits), results);
+    for (Value &scan : MutableArrayRef<Value>(results).drop_front(inits.size())) {
+      auto type = cast<GraphTensorType>(scan.getType());
+      SmallVector<AffineExpr> shape(type.getShape());
+      shape.insert(shape.begin(), builder.getAffineConstantExpr(1));
+      scan = builder.create<graph::ReshapeOp>(loc, type.withShape(shape), scan);
+    }
+    return results;
+  }
+  int64_t most = std::max<int64_t>(symbols.upper(trips), 0);
+  AffineExpr iteration = newSymbol((name + ".iteration").str(), 0, std::max<int64_t>(most - 1, 0), trips - 1);
+  Body inner;
+  enter(inner, "loop");
+  SmallVector<Value> carried, returned;
+  for (Value init : inits)
+    carried.push_back(body->addArgument(init.getType(), loc));
+  step(iteration, carried, returned);
+  assert(returned.size() == inits.size() + scans && "a result for every carried value and scan");
+  SmallVector<Type> types(inits.size());
+  for (auto [i, init] : llvm::enumerate(inits))
+    types[i] = init.getType();
+  for (Value scan : ArrayRef<Value>(returned).drop_front(inits.size())) {
+    auto type = cast<GraphTensorType>(scan.getType());
+    SmallVector<AffineExpr> shape(type.getShape());
+    shape.insert(shape.begin(), trips);
+    types.push_back(type.withShape(shape));
+  }
+  finish(returned, loc);
+  leave();
+  auto op = builder.create<graph::LoopOp>(loc, types, Value(), Value(), inits, inner.captured, inner.function.getName(),
+                                          AffineMapAttr::get(graph::symbolMap({trips}, &context)),
+                                          cast<AffineSymbolExpr>(iteration).getPosition(), -1, false,
+                                          ArrayRef<int64_t>(), AffineMapAttr());
+  return SmallVector<Value>(op.getOutputs());
+}
+
+/// Scan (opset 9 on): a loop whose trips are the length of what it scans.
+LogicalResult Importer::importScan(NodeContext &n, Scope &scope, const Opsets &opsets, int depth) {
+  const Node &node = n.node;
+  const NodeAttribute *attribute = node.find("body");
+  int64_t scanned = n.getInt("num_scan_inputs", 0);
+  if (n.opset < 9)
+    return n.unsupported("this version scans batches; export the model with opset 9 or newer");
+  if (!attribute || !attribute->graph || scanned < 1 || scanned > static_cast<int64_t>(n.numInputs()))
+    return n.malformed("needs a body and num_scan_inputs");
+  const Graph &graph = *attribute->graph;
+  size_t states = n.numInputs() - scanned;
+  if (graph.inputs.size() != n.numInputs() || graph.outputs.size() < states)
+    return n.malformed("its body must take and return what the node does");
+  size_t outputs = graph.outputs.size() - states;
+  auto list = [&](StringRef name, size_t count) -> std::optional<SmallVector<int64_t>> {
+    auto values = n.getInts(name).value_or(SmallVector<int64_t>(count, 0));
+    return values.size() == count ? std::optional(values) : std::nullopt;
+  };
+  auto inputAxes = list("scan_input_axes", scanned), inputDirections = list("scan_input_directions", scanned);
+  auto outputAxes = list("scan_output_axes", outputs), outputDirections = list("scan_output_directions", outputs);
+  if (!inputAxes || !inputDirections || !outputAxes || !outputDirections)
+    return n.malformed("needs one axis and direction per scan input and output");
+  for (size_t i = 0; i < n.numInputs(); ++i)
+    if (!n.has(i) || (i >= states && n.rank(i) == 0))
+      return n.malformed("input " + Twine(i) + " is left out, or has no axis to scan");
+  AffineExpr trips;
+  for (int64_t i = 0; i < scanned; ++i) {
+    auto axis = n.axis((*inputAxes)[i], n.rank(states + i));
+    if (failed(axis))
+      return failure();
+    (*inputAxes)[i] = *axis;
+    AffineExpr length = n.type(states + i).getDim(*axis);
+    if (trips && !n.same(trips, length))
+      return n.malformed("what it scans has several lengths: " + n.print(trips) + ", " + n.print(length));
+    trips = length;
+  }
+  SmallVector<Value> inits;
+  for (size_t i = 0; i < states; ++i)
+    inits.push_back(n.in(i));
+  bool poisoned = false;
+  std::string wrong;
+  auto step = [&](AffineExpr iteration, ArrayRef<Value> carried, SmallVectorImpl<Value> &results) {
+    Scope inner;
+    inner.parent = &scope;
+    for (size_t i = 0; i < states; ++i)
+      inner.values[graph.inputs[i].name] = computed(graph.inputs[i].name, carried[i]);
+    for (int64_t i = 0; i < scanned; ++i) {
+      Value whole = n.in(states + i);
+      auto type = cast<GraphTensorType>(whole.getType());
+      int64_t axis = (*inputAxes)[i];
+      SmallVector<AffineExpr> starts(type.getRank(), n.dim(0)), sizes(type.getShape());
+      starts[axis] = n.simplify((*inputDirections)[i] ? trips - 1 - iteration : iteration);
+      sizes[axis] = n.dim(1);
+      Value row = n.slice(whole, starts, sizes);
+      sizes.erase(sizes.begin() + axis);
+      const std::string &name = graph.inputs[states + i].name;
+      inner.values[name] = computed(name, n.reshape(row, sizes));
+    }
+    std::vector<Operand *> made = importGraph(graph, inner, opsets, depth);
+    for (size_t i = 0; i < made.size(); ++i) {
+      poisoned |= !made[i] || !made[i]->type;
+      // A loop is finished even where what it should return is not there.
+      Value value = !poisoned    ? materialise(*made[i], n.loc)
+                    : i < states ? carried[i]
+                                 : n.scalar(builder.getF32Type(), 0);
+      if (!poisoned && i < states && value.getType() != carried[i].getType()) {
+        wrong = "state '" + graph.inputs[i].name + "' goes into its body as " +
+                print(cast<GraphTensorType>(carried[i].getType())) + " and comes out as " +
+                print(cast<GraphTensorType>(value.getType()));
+        value = carried[i];
+      }
+      results.push_back(value);
+    }
+  };
+  SmallVector<Value> values = buildLoop(trips, inits, outputs, step, node.label(), n.loc);
+  if (poisoned)
+    return failure(); // said where it happened
+  if (!wrong.empty())
+    return n.unsupported(wrong + ": one shape is needed");
+  for (size_t i = 0; i < values.size(); ++i) {
+    Value value = values[i];
+    auto type = cast<GraphTensorType>(value.getType());
+    if (i >= states) {
+      auto axis = n.axis((*outputAxes)[i - states], type.getRank());
+      if (failed(axis))
+        return failure();
+      if ((*outputDirections)[i - states]) {
+        SmallVector<AffineExpr> starts(type.getRank(), n.dim(0));
+        SmallVector<int64_t> steps(type.getRank(), 1);
+        starts[0] = n.simplify(trips - 1);
+        steps[0] = -1;
+        value = n.slice(value, starts, type.getShape(), steps);
+      }
+      SmallVector<int64_t> order;
+      for (int64_t d = 1; d < type.getRank(); ++d)
+        order.push_back(d);
+      order.insert(order.begin() + *axis, 0);
+      if (*axis != 0)
+        value = n.transpose(value, order);
+    }
+    setResult(node, i, scope, computed(i < node.outputs.size() ? node.outputs[i] : "", value));
+  }
+  return success();
 }

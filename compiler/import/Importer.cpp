@@ -509,11 +509,10 @@ void Importer::importNode(const Node &node, Scope &scope, const Opsets &opsets, 
       scope.values[operand->name] = operand;
     return;
   }
-  if (node.domain.empty() && (node.opType == "If" || node.opType == "Loop")) {
+  if (auto import = controlFlow(node)) {
     if (depth > kMaxCallDepth)
       (void)n.malformed("is nested too deeply");
-    else if (!poisoned &&
-             succeeded(node.opType == "If" ? importIf(n, scope, opsets, depth) : importLoop(n, scope, opsets, depth)))
+    else if (!poisoned && succeeded((this->*import)(n, scope, opsets, depth)))
       return;
     return poison();
   }

@@ -17,6 +17,17 @@ public:
            ImportedModel &result);
   void run();
 
+  /// A function that is being filled: @main, a branch, or a loop's body.
+  struct Body {
+    mlir::func::FuncOp function;
+    mlir::Block *block = nullptr;
+    Body *parent = nullptr;
+    llvm::DenseMap<const Operand *, mlir::Value> made;  // constants and dimensions
+    llvm::DenseMap<mlir::Value, mlir::Value> arguments; // of captured values
+    llvm::SmallVector<mlir::Value> captured;            // as the parent has them
+  };
+  mlir::Value capture(Body &inner, mlir::Value value);
+
   // For NodeContext.
   mlir::Location locationOf(const Node &node);
   /// A symbol for a dimension that `count` (one i64 element) has while the
@@ -27,6 +38,8 @@ public:
   const Known *known(Operand &operand);
   mlir::Value inlineWeight(llvm::ArrayRef<uint8_t> bytes, mlir::Type elementType, llvm::ArrayRef<int64_t> shape,
                            llvm::StringRef name, mlir::Location loc);
+  llvm::SmallVector<mlir::Value> buildLoop(mlir::AffineExpr trips, llvm::ArrayRef<mlir::Value> inits, size_t scans,
+                                           NodeContext::LoopStep step, llvm::StringRef name, mlir::Location loc);
   void reportUnsupported(const Node &node, int64_t opset, std::string types, std::string why);
   std::string print(mlir::AffineExpr expr) const;
   std::string print(graph::GraphTensorType type) const;
@@ -37,6 +50,8 @@ public:
   Diagnostics &diagnostics;
   ImportedModel &result;
   mlir::OpBuilder builder;
+  Body main;
+  Body *current = &main;
   graph::Symbols symbols{llvm::ArrayRef<graph::SymbolAttr>()};
 
 private:
@@ -48,20 +63,10 @@ private:
   };
   using Opsets = std::map<std::string, int64_t>;
 
-  /// A function that is being filled: @main, a branch, or a loop's body.
-  struct Body {
-    mlir::func::FuncOp function;
-    mlir::Block *block = nullptr;
-    Body *parent = nullptr;
-    llvm::DenseMap<const Operand *, mlir::Value> made;  // constants and dimensions
-    llvm::DenseMap<mlir::Value, mlir::Value> arguments; // of captured values
-    llvm::SmallVector<mlir::Value> captured;            // as the parent has them
-  };
   void enter(Body &inner, llvm::StringRef name);
   void leave();
   /// Ends the current function.
   void finish(llvm::ArrayRef<mlir::Value> results, mlir::Location loc);
-  mlir::Value capture(Body &inner, mlir::Value value);
   mlir::Value makeSource(Operand &operand, mlir::Location loc);
   static void eraseDead(mlir::Block &block);
 
@@ -84,7 +89,10 @@ private:
   bool importConstant(const Node &node, Operand &operand);
   mlir::LogicalResult importFunctionCall(const Node &node, const Function &function, Scope &scope,
                                          llvm::ArrayRef<Operand *> operands, int depth);
+  using ControlFlow = mlir::LogicalResult (Importer::*)(NodeContext &, Scope &, const Opsets &, int depth);
+  static ControlFlow controlFlow(const Node &node);
   mlir::LogicalResult importIf(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
+  mlir::LogicalResult importScan(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
   mlir::LogicalResult importLoop(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
   const Function *findFunction(const Node &node) const;
   bool verifyNewOps(NodeContext &n, mlir::Operation *before);
@@ -93,8 +101,6 @@ private:
   mlir::Value weight(const Tensor &tensor, mlir::Location loc);
 
   mlir::ModuleOp module;
-  Body main;
-  Body *current = &main;
   mlir::Block *body = nullptr; // current->block
   size_t functionCount = 0;
   std::set<std::string> usedBounds;

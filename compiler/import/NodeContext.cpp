@@ -141,6 +141,12 @@ std::string NodeContext::operandTypes() const {
 
 // Builders.
 
+Value NodeContext::local(Value value) { return importer.capture(*importer.current, value); }
+
+SmallVector<Value> NodeContext::loop(AffineExpr trips, ArrayRef<Value> inits, size_t scans, LoopStep step) {
+  return importer.buildLoop(trips, inits, scans, step, node.label(), loc);
+}
+
 AffineExpr NodeContext::dataDependent(Value count, AffineExpr most, size_t result, int64_t axis) {
   StringRef name = wants(result) ? StringRef(node.outputs[result]) : node.label();
   return importer.dataDependent(count, most, name, axis, loc);
@@ -277,6 +283,7 @@ const RuleTable &RuleTable::all() {
     addPoolings(t);
     addQuantisations(t);
     addReductions(t);
+    addRecurrent(t);
     addResizes(t);
     return t;
   }();

@@ -115,6 +115,17 @@ public:
   /// A dimension expression as a rank-0 value of a numeric type.
   mlir::Value dimension(mlir::AffineExpr expr, mlir::Type elementType);
 
+  // Loops. `step` is called once, to fill the body: with the iteration, the
+  // carried values, and a list for its results: the next carried values, of
+  // the same types, then what is stacked along a new first dimension, `scans`
+  // values. Values from outside are used through `local`. Returns the last
+  // carried values, then the stacked ones. A loop of one trip is none.
+  using LoopStep = llvm::function_ref<void(mlir::AffineExpr iteration, llvm::ArrayRef<mlir::Value> carried,
+                                           llvm::SmallVectorImpl<mlir::Value> &results)>;
+  llvm::SmallVector<mlir::Value> loop(mlir::AffineExpr trips, llvm::ArrayRef<mlir::Value> inits, size_t scans,
+                                      LoopStep step);
+  mlir::Value local(mlir::Value value);
+
   // Shapes.
   mlir::AffineExpr simplify(mlir::AffineExpr expr) const { return symbols.simplify(expr); }
   bool same(mlir::AffineExpr x, mlir::AffineExpr y) const { return symbols.equal(x, y) == true; }
@@ -163,6 +174,7 @@ void addNormalisations(RuleTable &table);
 void addPoolings(RuleTable &table);
 void addQuantisations(RuleTable &table);
 void addReductions(RuleTable &table);
+void addRecurrent(RuleTable &table);
 void addResizes(RuleTable &table);
 /// Folds the node if it computes on known values only; false if it does not.
 bool foldShapeArithmetic(NodeContext &n);
