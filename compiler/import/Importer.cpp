@@ -111,7 +111,7 @@ Value Importer::inlineWeight(ArrayRef<uint8_t> bytes, Type elementType, ArrayRef
   operand.tensor = &tensor;
   operand.type = GraphTensorType::get(
       llvm::map_to_vector(shape, [&](int64_t d) { return builder.getAffineConstantExpr(d); }), elementType);
-  return materialise(operand, loc);
+  return makeSource(operand, loc); // not remembered: the operand lives only here
 }
 
 /// The element that all elements of a tensor of up to 4096 bytes equal.
