@@ -157,6 +157,7 @@ bool Compilation::readModel() {
   import::ImportOptions importOptions;
   importOptions.dims = options.dims;
   importOptions.bounds = options.bounds;
+  importOptions.states = options.states;
   importOptions.constants = options.constants;
   model = import::importFile(options.input, importOptions, context, diagnostics);
   if (!model.module || !diagnostics.ok())

@@ -14,13 +14,16 @@ using graph::GraphTensorType;
 
 void driver::measurePlan(ModuleOp module, RamContract &ram) {
   graph::Symbols symbols = graph::Symbols::of(module);
-  ram.arena = ram.lowerBound = ram.ports = 0;
+  ram.arena = ram.lowerBound = ram.ports = ram.state = 0;
   ram.stack = 256 << 10; // runtime/platform starts threads with that
   for (auto entry : module.getOps<plan::EntryOp>()) {
     for (auto profile : entry.getProfiles().getAsRange<plan::ProfileAttr>()) {
       ram.arena = std::max<uint64_t>(ram.arena, profile.getArenaSize());
       ram.lowerBound = std::max<uint64_t>(ram.lowerBound, profile.getLowerBound());
     }
+    entry.walk([&](plan::StateOp state) {
+      ram.state += llvm::alignTo(symbols.upper(plan::byteSize(cast<GraphTensorType>(state.getType()))), 64);
+    });
     entry.walk([&](Operation *op) {
       if (auto type = isa<plan::InputOp, plan::OutputOp>(op) ? op->getAttrOfType<TypeAttr>("type") : TypeAttr())
         ram.ports += symbols.upper(plan::byteSize(cast<GraphTensorType>(type.getValue())));

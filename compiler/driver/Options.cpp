@@ -54,6 +54,14 @@ Error driver::parseBound(StringRef text, StringMap<int64_t> &bounds) {
   return Error::success();
 }
 
+Error driver::parseState(StringRef text, std::vector<std::pair<std::string, std::string>> &states) {
+  auto [input, output] = text.split('=');
+  if (input.empty() || output.empty())
+    return problem("--state '" + text + "': expected IN=OUT, as in state=stateN");
+  states.push_back({input.str(), output.str()});
+  return Error::success();
+}
+
 Error driver::parseConstant(StringRef text, StringMap<std::string> &constants) {
   auto [name, path] = text.split('=');
   if (name.empty() || path.empty())

@@ -31,6 +31,8 @@ struct Options {
   std::string output;                          // empty: text goes to standard output
   std::string targets = "host", cpu, features; // see target::resolve
   llvm::StringMap<import::DimBounds> dims;
+  /// Inputs, and the outputs that are their next values.
+  std::vector<std::pair<std::string, std::string>> states;
   /// By "VALUE.AXIS": the most that a data-dependent dimension may be.
   llvm::StringMap<int64_t> bounds;
   /// Inputs that always have one value, and the TensorProto file with it.
@@ -45,6 +47,9 @@ llvm::Error parseDim(llvm::StringRef text, llvm::StringMap<import::DimBounds> &d
 
 /// Adds `VALUE.AXIS=N`. Errors say what is wrong with the text.
 llvm::Error parseBound(llvm::StringRef text, llvm::StringMap<int64_t> &bounds);
+
+/// Adds `IN=OUT`. Errors say what is wrong with the text.
+llvm::Error parseState(llvm::StringRef text, std::vector<std::pair<std::string, std::string>> &states);
 
 /// Adds `NAME=FILE`. Errors say what is wrong with the text.
 llvm::Error parseConstant(llvm::StringRef text, llvm::StringMap<std::string> &constants);

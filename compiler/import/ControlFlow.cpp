@@ -168,24 +168,47 @@ LogicalResult Importer::importIf(NodeContext &n, Scope &scope, const Opsets &ops
 
   Body bodies[2];
   SmallVector<Value> results[2];
-  size_t count = node.outputs.size();
-  bool poisoned = false;
+  std::string traps[2]; // why a branch can't run with these shapes
+  size_t count = node.outputs.size(), problems = diagnostics.all().size();
   for (int i : {0, 1}) {
+    size_t before = diagnostics.all().size();
     enter(bodies[i], i == 0 ? "then" : "else");
     Scope inner;
     inner.parent = &scope;
     std::vector<Operand *> made = importGraph(*branches[i]->graph, inner, opsets, depth);
     if (made.size() < count)
       return leave(), n.malformed("a branch has fewer results than the node");
-    for (size_t j = 0; j < count; ++j) {
-      poisoned |= !made[j] || !made[j]->type;
-      if (!poisoned)
-        results[i].push_back(materialise(*made[j], n.loc));
+    made.resize(count);
+    if (llvm::all_of(made, [](Operand *operand) { return operand && operand->type; })) {
+      for (Operand *operand : made)
+        results[i].push_back(materialise(*operand, n.loc));
+    } else {
+      auto news = diagnostics.all().drop_front(before);
+      if (!news.empty() && llvm::all_of(news, [](const Diagnostics::Entry &e) { return e.aboutOperands; }))
+        traps[i] = news.front().message;
     }
     leave();
   }
-  if (poisoned)
-    return failure(); // said where it happened
+  for (int i : {0, 1}) {
+    if (!results[i].empty() || count == 0)
+      continue;
+    // The other branch is what the model is for at these shapes.
+    if (traps[i].empty() || results[1 - i].empty())
+      return failure(); // said where it happened
+    diagnostics.forgetSince(problems);
+    current = &bodies[i];
+    body = bodies[i].block;
+    builder.setInsertionPointToEnd(body);
+    eraseDead(*body);
+    builder.create<graph::TrapOp>(n.loc, "If '" + node.label().str() + "' takes its " + (i == 0 ? "then" : "else") +
+                                             " branch, which is in error with inputs of these shapes: " + traps[i]);
+    for (Value like : results[1 - i]) {
+      auto type = cast<GraphTensorType>(like.getType());
+      SmallVector<AffineExpr> ones(type.getRank(), n.dim(1));
+      results[i].push_back(n.broadcast(n.reshape(n.scalar(type.getElementType(), 0), ones), type.getShape()));
+    }
+    leave();
+  }
 
   SmallVector<Type> types;
   SmallVector<std::pair<AffineExpr, std::pair<AffineExpr, AffineExpr>>> binds; // symbol, then, else

@@ -35,15 +35,20 @@ public:
   struct Entry {
     Problem problem;
     std::string message;
+    bool aboutOperands = false; // a node's operands don't fit it
   };
 
-  void report(Problem problem, const llvm::Twine &message) { entries.push_back({problem, message.str()}); }
+  void report(Problem problem, const llvm::Twine &message, bool aboutOperands = false) {
+    entries.push_back({problem, message.str(), aboutOperands});
+  }
   void report(UnsupportedNode node);
 
   bool ok() const { return entries.empty(); }
   /// 0, or the most telling of the problems' exit codes: malformed before
   /// usage before unsupported before failed.
   int exitCode() const;
+  /// Takes back what was reported since there were `count` entries.
+  void forgetSince(size_t count) { entries.resize(count); }
   llvm::ArrayRef<Entry> all() const { return entries; }
   llvm::ArrayRef<UnsupportedNode> unsupported() const { return nodes; }
   /// One line a problem; equal unsupported operators are grouped.

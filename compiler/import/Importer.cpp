@@ -315,6 +315,9 @@ bool Importer::addInputs(Scope &scope, func::FuncOp *function) {
   main.block = body = function->addEntryBlock();
   for (auto [i, name] : llvm::enumerate(names)) {
     function->setArgAttr(i, graph::kNameAttr, builder.getStringAttr(name));
+    for (auto [number, state] : llvm::enumerate(options.states))
+      if (state.first == name)
+        function->setArgAttr(i, graph::kStateAttr, builder.getI64IntegerAttr(number));
     Operand *operand = newOperand(name);
     operand->value = body->getArgument(i);
     operand->type = cast<GraphTensorType>(types[i]);
@@ -597,6 +600,38 @@ void Importer::importNodes(ArrayRef<Node> nodes, ArrayRef<std::string> outputs, 
       importNode(nodes[i], scope, opsets, depth);
 }
 
+/// Each state is one input and one output, of one fixed shape and type.
+bool Importer::checkStates(func::FuncOp function, ArrayRef<Value> results) {
+  std::set<std::string> seen;
+  for (const auto &[input, output] : options.states) {
+    auto wrong = [&](const Twine &why) {
+      diagnostics.report(Problem::Usage, "--state " + input + "=" + output + ": " + why);
+    };
+    if (!seen.insert("input " + input).second || !seen.insert("output " + output).second) {
+      wrong("an input or output is named twice");
+      continue;
+    }
+    GraphTensorType before, after;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (function.getArgAttrOfType<StringAttr>(i, graph::kNameAttr) == input)
+        before = cast<GraphTensorType>(function.getArgumentTypes()[i]);
+    for (auto [i, value] : llvm::enumerate(model.graph.outputs))
+      if (value.name == output)
+        after = cast<GraphTensorType>(results[i].getType());
+    if (!before || !after)
+      wrong(Twine("the model has no ") + (before ? "output '" + output : "input '" + input) + "'");
+    else if (!before.hasStaticShape())
+      wrong("a state needs a fixed shape, '" + input + "' is " + print(before) + "; fix its dimensions with --dim");
+    else if (before.getElementType() != after.getElementType() ||
+             !llvm::all_of(llvm::zip_longest(before.getShape(), after.getShape()), [&](auto dims) {
+               auto [a, b] = dims;
+               return a && b && symbols.equal(*a, *b) == true;
+             }))
+      wrong("'" + input + "' is " + print(before) + ", but '" + output + "' is " + print(after));
+  }
+  return diagnostics.ok();
+}
+
 void Importer::run() {
   context.loadDialect<graph::GraphDialect, func::FuncDialect>();
   if (!declareSymbols())
@@ -635,10 +670,16 @@ void Importer::run() {
   }
   if (!diagnostics.ok())
     return;
+  if (!checkStates(function, results))
+    return;
   builder.create<func::ReturnOp>(function.getLoc(), results);
   function.setType(builder.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
   for (auto [i, output] : llvm::enumerate(model.graph.outputs))
     function.setResultAttr(i, graph::kNameAttr, builder.getStringAttr(output.name));
+  for (auto [number, state] : llvm::enumerate(options.states))
+    for (auto [i, output] : llvm::enumerate(model.graph.outputs))
+      if (output.name == state.second)
+        function.setResultAttr(i, graph::kStateAttr, builder.getI64IntegerAttr(number));
 
   // What only shapes depended on.
   eraseDead(*body);

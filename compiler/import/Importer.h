@@ -21,6 +21,9 @@ struct ImportOptions {
   /// Bounds for dynamic dimensions not listed (for `stint explain`); without
   /// it they are an error.
   std::optional<DimBounds> otherDims;
+  /// `--state IN=OUT`: an input and the output that is its next value. Both
+  /// become memory of the session.
+  std::vector<std::pair<std::string, std::string>> states;
   /// `--bound VALUE.AXIS=N`: the most that a dimension which is known only
   /// while the model runs may be, by "VALUE.AXIS".
   llvm::StringMap<int64_t> bounds;

@@ -82,6 +82,7 @@ private:
 
   bool declareSymbols();
   bool declareInitializers(const Graph &graph, Scope &scope);
+  bool checkStates(mlir::func::FuncOp function, llvm::ArrayRef<mlir::Value> results);
   bool addInputs(Scope &scope, mlir::func::FuncOp *function);
   void importNodes(llvm::ArrayRef<Node> nodes, llvm::ArrayRef<std::string> outputs, Scope &scope, const Opsets &opsets,
                    int depth);

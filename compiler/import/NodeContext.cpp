@@ -119,8 +119,10 @@ LogicalResult NodeContext::unsupported(const Twine &why) {
 
 LogicalResult NodeContext::malformed(const Twine &why) {
   if (!reported)
-    importer.diagnostics.report(Problem::Malformed, "node '" + node.label() + "' (" + node.opType + "): " + why +
-                                                        "; operands: " + operandTypes());
+    importer.diagnostics.report(Problem::Malformed,
+                                "node '" + node.label() + "' (" + node.opType + "): " + why +
+                                    "; operands: " + operandTypes(),
+                                /*aboutOperands=*/true);
   reported = true;
   return failure();
 }

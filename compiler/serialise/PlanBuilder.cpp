@@ -327,6 +327,13 @@ llvm::Error PlanTables::buildEntry(plan::EntryOp op) {
       entry->outputs.push_back(portOf(port, buffer(port.getBuffer()), collect(port.getDims(), registers)));
     } else if (auto arena = dyn_cast<plan::BufferOp>(inner)) {
       entry->buffers.emplace_back(plan::BufferKind::arena, 0, reg(arena.getSize()));
+    } else if (auto source = dyn_cast<plan::StateOp>(inner)) {
+      entry->buffers.emplace_back(plan::BufferKind::state, entry->states.size(), reg(source.getSize()));
+      auto state = std::make_unique<plan::StateT>();
+      state->name = source.getName().str();
+      state->size =
+          graph::Symbols::of(input.module).upper(plan::byteSize(cast<graph::GraphTensorType>(source.getType())));
+      entry->states.push_back(std::move(state));
     } else if (isa<plan::WeightOp, plan::ConstantOp>(inner)) {
       Attribute key = inner.getAttrDictionary(); // name, recipe and type
       auto [number, isNew] = weightNumbers.try_emplace(key, plan.weights.size());

@@ -21,6 +21,13 @@ def Graph_BindOp : Graph_Op<"bind"> {
   let assemblyFormat = "$symbol (`from` $source^ `:` type($source))? (`to` $value^)? attr-dict";
 }
 
+def Graph_TrapOp : Graph_Op<"trap"> {
+  let summary = "ends the run with a message";
+  let description = "What a branch comes to that no run with these shapes can take without an error.";
+  let arguments = (ins StrAttr:$message);
+  let assemblyFormat = "$message attr-dict";
+}
+
 class Graph_ControlOp<string mnemonic>
     : Graph_Op<mnemonic, [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]>;
 

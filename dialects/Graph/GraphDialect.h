@@ -29,6 +29,9 @@ inline constexpr llvm::StringLiteral kFilesAttr = "graph.files";
 /// Function argument and result attribute: the name of an input or output.
 inline constexpr llvm::StringLiteral kNameAttr = "graph.name";
 
+/// Argument and result of @main, an integer: both are the state of that number,
+/// which the session keeps from one run to the next instead of the application.
+inline constexpr llvm::StringLiteral kStateAttr = "graph.state";
 /// Function argument attribute, an integer: the argument stands for the result
 /// of @constants with that number. Such arguments come last, and are not given
 /// by what runs the function.

@@ -5,7 +5,7 @@
 //   * kernels: `module.getOps<func::FuncOp>()` with kKindAttr, in order.
 //   * entries: `module.getOps<plan::EntryOp>()`.
 //   * an entry's buffers: `entry.getBuffers()`, the results of InputOp,
-//     OutputOp, BufferOp, WeightOp and ConstantOp in order of appearance;
+//     OutputOp, BufferOp, StateOp, WeightOp and ConstantOp in order of appearance;
 //     `isRegisterOp` tells what makes registers. SymbolOp makes none: its
 //     register is its number.
 //   * ports: InputOp and OutputOp, `getDims()`, `symbolOf(type, i)`.

@@ -51,6 +51,14 @@ def Plan_BufferOp : Plan_Op<"buffer"> {
   let assemblyFormat = "`size` `(` $size `)` attr-dict `:` $type";
 }
 
+def Plan_StateOp : Plan_Op<"state"> {
+  let summary = "memory that a session keeps from run to run (State, BufferKind.state)";
+  let description = "Zeros when the session begins. `type` is row-major and has a static shape.";
+  let arguments = (ins StrAttr:$name, Plan_Register:$size, TypeAttrOf<Graph_AnyTensor>:$type);
+  let results = (outs Plan_Buffer:$buffer);
+  let assemblyFormat = "$name `size` `(` $size `)` attr-dict `:` $type";
+}
+
 def Plan_WeightOp : Plan_Op<"weight"> {
   let summary = "a weight entry made from a recipe (BufferKind.weight)";
   let description = [{

@@ -40,22 +40,36 @@ public:
   LogicalResult run() {
     Block &body = function.getBody().front();
     auto result = cast<func::ReturnOp>(body.getTerminator());
-    for (auto [i, argument] : llvm::enumerate(body.getArguments()))
-      buffers[argument] = port<plan::InputOp>(tensorType(argument), function.getArgAttrOfType<StringAttr>(i, kNameAttr),
-                                              "input" + std::to_string(i));
+    DenseMap<Attribute, Value> states;
+    for (auto [i, argument] : llvm::enumerate(body.getArguments())) {
+      auto name = function.getArgAttrOfType<StringAttr>(i, kNameAttr);
+      Attribute state = function.getArgAttr(i, kStateAttr);
+      GraphTensorType type = tensorType(argument);
+      if (state)
+        states[state] = buffers[argument] = registers.declare<plan::StateOp>(
+            argument.getLoc(), bufferType(), name, registers.reg(plan::byteSize(type)), TypeAttr::get(type));
+      else
+        buffers[argument] = port<plan::InputOp>(type, name, "input" + std::to_string(i));
+    }
+    // A state is written at the end: what reads it may come late.
     SmallVector<Value> outputs;
     for (auto [i, value] : llvm::enumerate(result.getOperands()))
-      outputs.push_back(port<plan::OutputOp>(tensorType(value), function.getResultAttrOfType<StringAttr>(i, kNameAttr),
-                                             "output" + std::to_string(i)));
+      if (Attribute state = function.getResultAttr(i, kStateAttr))
+        outputs.push_back(states.lookup(state));
+      else
+        outputs.push_back(port<plan::OutputOp>(
+            tensorType(value), function.getResultAttrOfType<StringAttr>(i, kNameAttr), "output" + std::to_string(i)));
     // A computed value goes straight to the first output that wants it.
     SmallVector<bool> direct(outputs.size(), false);
     for (auto [i, value] : llvm::enumerate(result.getOperands()))
-      direct[i] = placeIn(value, outputs[i]);
+      direct[i] = !outputs[i].getDefiningOp<plan::StateOp>() && placeIn(value, outputs[i]);
     if (failed(visitAll(body)))
       return failure();
-    for (auto [i, value] : llvm::enumerate(result.getOperands()))
-      if (!direct[i])
-        copy(outputs[i], value);
+    // Outputs before states, from which they may be copied.
+    for (bool state : {false, true})
+      for (auto [i, value] : llvm::enumerate(result.getOperands()))
+        if (!direct[i] && static_cast<bool>(outputs[i].getDefiningOp<plan::StateOp>()) == state)
+          copy(outputs[i], value);
     function.erase();
     return success();
   }
@@ -157,6 +171,10 @@ private:
       return visitView(op);
     if (auto bind = dyn_cast<BindOp>(op))
       return visitBind(bind);
+    if (auto trap = dyn_cast<TrapOp>(op)) {
+      check(true, registers.reg(builder.getAffineConstantExpr(0)), trap.getMessage());
+      return success();
+    }
     if (auto branch = dyn_cast<IfOp>(op))
       return visitIf(branch);
     if (auto loop = dyn_cast<LoopOp>(op))

@@ -36,6 +36,9 @@ Status build(stint_model *model, const stint_session_options &options, const Ses
   session->records = reinterpret_cast<ThreadRecord *>(block + plan.records);
   session->scratch = block + plan.scratch;
   session->scratchStride = plan.scratchStride;
+  session->state = block + plan.state;
+  session->stateBytes = plan.stateBytes;
+  memset(session->state, 0, session->stateBytes);
 
   STINT_TRY(declareMaxima(*model, options, session->maxima));
   bool known = evaluateAt(*model, entry, session->maxima, session->registers);
@@ -49,11 +52,19 @@ Status build(stint_model *model, const stint_session_options &options, const Ses
   }
 
   const Profile &profile = entry.profiles[plan.profile];
+  auto stateAt = [&](uint32_t index) {
+    uint64_t offset = 0;
+    for (uint32_t i = 0; i < index; ++i)
+      offset += (entry.states[i].size + 63) / 64 * 64;
+    return session->state + offset;
+  };
   for (uint32_t i = 0; i < entry.buffers.size; ++i) {
     const Buffer &buffer = entry.buffers[i];
     Place place = {};
     if (buffer.kind == BufferKind::arena) {
       place = {block + plan.arena + profile.offsets[i], profile.capacities[i]};
+    } else if (buffer.kind == BufferKind::state) {
+      place = {stateAt(buffer.index), entry.states[buffer.index].size};
     } else if (buffer.kind == BufferKind::weight) {
       const Weight &weight = model->plan.weights[buffer.index];
       // Never written: the verifier lets no result be a weight.
@@ -229,6 +240,13 @@ stint_status stint_session_bind_output(stint_session *session, uint32_t output, 
   port.bound = data;
   port.boundBytes = data ? bytes : 0;
   session->prepared = false;
+  return success().value;
+}
+
+stint_status stint_session_reset(stint_session *session) {
+  if (!session)
+    return invalid("no session").value;
+  memset(session->state, 0, session->stateBytes);
   return success().value;
 }
 

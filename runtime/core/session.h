@@ -17,8 +17,8 @@ struct SessionPlan {
   uint64_t scratchStride;
   // Offsets in the session's block.
   uint64_t registers, maxima, buffers, ports, arguments, dims, records;
-  uint64_t scratch, portMemory, arena;
-  uint64_t bytes, portBytes;
+  uint64_t scratch, portMemory, state, arena;
+  uint64_t bytes, portBytes, stateBytes;
 };
 
 // Where a buffer is, and how much memory there is for it.
@@ -75,8 +75,8 @@ struct stint_session {
   stint_kernel_buffer *arguments; // room for any dispatch
   int64_t *dims;                  // likewise
   stint::ThreadRecord *records;   // one per thread
-  uint8_t *scratch;
-  uint64_t scratchStride;
+  uint8_t *scratch, *state;
+  uint64_t scratchStride, stateBytes;
 
   stint_profile_hook hook;
   void *hookUser;

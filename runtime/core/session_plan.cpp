@@ -71,6 +71,10 @@ Status layOut(const stint_model &model, const Entry &entry, const int64_t *maxim
   for (uint32_t i = 0; i < ports && !bindAll; ++i)
     sum.add(portCapacity(entry, i, maxima, registers), 1, 64);
   plan->portBytes = sum.bytes() - plan->portMemory;
+  plan->state = sum.add(0, 0, 64);
+  for (const State &state : entry.states)
+    sum.add(state.size, 1, 64);
+  plan->stateBytes = sum.bytes() - plan->state;
   plan->arena = sum.add(profile.arenaSize, 1, 64);
   uint64_t bytes = sum.bytes();
   if (!sum.fits() || !checkedAlign(bytes, 64, &bytes))
@@ -175,6 +179,7 @@ stint_status stint_model_memory(const stint_model *model, const stint_session_op
   result.arena = profile.arenaSize;
   result.scratch = plan.scratchStride * plan.threads;
   result.ports = plan.portBytes;
+  result.state = plan.stateBytes;
   result.plan = model->planBytes;
   result.code = model->code.size;
   result.constants = model->constantBytes;

@@ -60,6 +60,8 @@ struct Decoder {
             wire.vector<uint32_t>(t, 6),    wire.scalar<uint32_t>(t, 7, noRegister)};
   }
 
+  State state(const Table &t) { return {wire.string(t, 0), wire.scalar<uint64_t>(t, 1, 0)}; }
+
   Entry entry(const Table &t) {
     return {wire.string(t, 0),
             each(t, 1, &Decoder::port),
@@ -69,7 +71,8 @@ struct Decoder {
             each(t, 5, &Decoder::profile),
             each(t, 6, &Decoder::dispatch),
             wire.vector<Instruction>(t, 7),
-            wire.vector<Instruction>(t, 8)};
+            wire.vector<Instruction>(t, 8),
+            each(t, 9, &Decoder::state)};
   }
 
   Weight weight(const Table &t) {

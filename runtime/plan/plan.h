@@ -94,6 +94,11 @@ struct Dispatch {
   uint32_t flopsReg;
 };
 
+struct State {
+  const char *name;
+  uint64_t size;
+};
+
 struct Entry {
   const char *name;
   Span<Port> inputs, outputs;
@@ -102,6 +107,7 @@ struct Entry {
   Span<Profile> profiles;
   Span<Dispatch> dispatches;
   Span<const Instruction> prologue, body;
+  Span<State> states;
 };
 
 struct Weight {

@@ -46,7 +46,10 @@ Status verifyBuffers(const Plan &plan, const Entry &entry) {
     case BufferKind::weight:
       count = plan.weights.size;
       break;
-    default: // state is reserved
+    case BufferKind::state:
+      count = entry.states.size;
+      break;
+    default:
       known = false;
     }
     if (!known)
@@ -93,7 +96,7 @@ bool below(Span<const uint32_t> indices, uint32_t limit) {
 
 bool writable(const Entry &entry, uint32_t buffer) {
   BufferKind kind = entry.buffers[buffer].kind;
-  return kind == BufferKind::arena || kind == BufferKind::output;
+  return kind == BufferKind::arena || kind == BufferKind::output || kind == BufferKind::state;
 }
 
 Status verifyDispatches(const Plan &plan, const Entry &entry) {

@@ -146,6 +146,41 @@ def nested():
         check(plan, {"x": ((n,), "f", x)}, {"last": ((n,), a), "rows": ((4, n), rows)})
 
 
+def wrong_branch():
+    """A branch that these shapes don't allow is an error only where it is taken."""
+    then = graph([node("Reshape", ["x", "two"], ["t"])], [], [value("t", [2])])
+    other = graph([node("Reshape", ["x", "three"], ["e"])], [], [value("e", [3])])
+    plan = compiled("wrong-branch", onnx.model(
+        [node("If", ["c"], ["y"], name="pick", then_branch=then, else_branch=other)],
+        [value("c", [], BOOL), value("x", [1, 3])], [value("y", ["k"])],
+        [tensor("two", [1], [2], INT64), tensor("three", [1], [3], INT64)]))
+    check(plan, {"c": ((), "B", [0]), "x": ((1, 3), "f", [1.0, 2.0, 3.0])}, {"y": ((3,), [1.0, 2.0, 3.0])})
+    given = ["--input", f"c={npy('wrong-c.npy', (), 'B', [1])}",
+             "--input", f"x={npy('wrong-x.npy', (1, 3), 'f', [1.0, 2.0, 3.0])}"]
+    support.expect(support.run([support.RUN, plan, *given]), 1, "pick", "then branch")
+
+
+def state():
+    """s' = s + x, y = s' * 2: the session adds up by itself."""
+    model = onnx.model([node("Add", ["s", "x"], ["next"]), node("Add", ["next", "next"], ["y"])],
+                       [value("x", [1, 3]), value("s", ["b", 3])], [value("y", [1, 3]), value("next", [1, 3])])
+    plan = compiled("state", model, "--dim", "b=1", "--state", "s=next")
+    # One process, several runs: the benchmark's runs are runs too.
+    x = npy("state-x.npy", (1, 3), "f", [1.0, 2.0, -1.0])
+    for program in ([support.RUN], support.qemu()):
+        out = FOLDER / "state-y.npy"
+        support.expect(support.run([*program, plan, "--input", f"x={x}", "--output", f"y={out}"]), 0)
+        assert list(support.tensors.read_npy(out)[1]) == [2.0, 4.0, -2.0]
+        info = support.expect(support.run([*program, plan, "--info"]), 0)
+        assert "'s'" not in info.text, "a state is no input"
+    path = FOLDER / "state.onnx"
+    for flags, words in ((["--state", "s=next"], ["--dim b"]), (["--dim", "b=1..2", "--state", "s=next"], ["fixed"]),
+                         (["--dim", "b=1", "--state", "s=z"], ["no output 'z'"]),
+                         (["--dim", "b=1", "--state", "q=next"], ["no input 'q'"]),
+                         (["--dim", "b=1", "--state", "s"], ["IN=OUT"])):
+        support.expect(support.compile_model(path, FOLDER / "no.stint", *flags), 2, *words)
+
+
 def tests():
-    for function in (branches, counted, counted_needs_bound, over_bound, grows, nested):
+    for function in (branches, counted, counted_needs_bound, over_bound, grows, nested, wrong_branch, state):
         yield function.__name__, function

@@ -21,7 +21,7 @@ namespace {
 
 /// Words of the command line that need a second look.
 struct Words {
-  std::vector<std::string> dims, bounds, constants;
+  std::vector<std::string> dims, bounds, states, constants;
   std::string maxRam, emit, json, report, seed;
   bool timing = false, quiet = false, verbose = false;
 };
@@ -38,6 +38,9 @@ int readWords(const Words &words, Options &options) {
       return usage(llvm::toString(std::move(error)));
   for (const std::string &bound : words.bounds)
     if (llvm::Error error = parseBound(bound, options.bounds))
+      return usage(llvm::toString(std::move(error)));
+  for (const std::string &state : words.states)
+    if (llvm::Error error = parseState(state, options.states))
       return usage(llvm::toString(std::move(error)));
   for (const std::string &constant : words.constants)
     if (llvm::Error error = parseConstant(constant, options.constants))
@@ -78,6 +81,12 @@ void addModelOptions(CLI::App *command, Options &options, Words &words) {
                    "The most that a dimension which is known only while the model runs may be: VALUE.AXIS=N; may be "
                    "repeated")
       ->type_name("VALUE.AXIS=N")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--state", words.states,
+                   "An input and the output that is its next value: the session keeps it from run to run, zeros at "
+                   "first; may be repeated")
+      ->type_name("IN=OUT")
       ->allow_extra_args(false);
   command
       ->add_option("--constant", words.constants,

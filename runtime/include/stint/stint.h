@@ -335,7 +335,7 @@ typedef struct stint_memory_info {
   uint64_t arena;   // activations
   uint64_t scratch; // all threads together
   uint64_t ports;   // memory for inputs and outputs that aren't bound
-  uint64_t state;
+  uint64_t state;   // kept from run to run
   uint64_t plan, code, constants, weights;
   uint64_t lower_bound; // largest sum of activations alive at once
   uint32_t profile;     // memory layout taken
@@ -398,6 +398,11 @@ typedef struct stint_run_options {
 // undefined and the session can be used again. Bit-identical for any number
 // of threads.
 STINT_API stint_status stint_session_run(stint_session *session, const stint_run_options *options);
+
+// Puts the state that the session keeps from run to run back to zeros, as it
+// is when the session is new. A run that fails may leave part of a state
+// changed: reset it then.
+STINT_API stint_status stint_session_reset(stint_session *session);
 
 // The tensor of an input: bound, or the session's memory to be filled. Its
 // shape is unknown (STINT_STATUS_SHAPE_MISMATCH) until it is given.
