@@ -6,6 +6,7 @@
 #include "compiler/driver/FoldStage.h"
 #include "compiler/driver/MemoryContract.h"
 #include "compiler/driver/Pipeline.h"
+#include "compiler/driver/Profiles.h"
 #include "compiler/driver/StaticLibrary.h"
 #include "compiler/serialise/FileWriter.h"
 #include "dialects/Graph/Locations.h"
@@ -126,7 +127,13 @@ bool Compilation::work() {
     return emitText();
   MemorySearch search;
   search.seed = options.seed;
-  if (!passes("plan and memory", [&](OpPassManager &passes) { addPlanPasses(passes, search); }))
+  if (!passes("plan", addPlanPasses))
+    return false;
+  if (llvm::Error error = addProfiles(*model.module, options.profiles)) {
+    diagnostics.report(Problem::Usage, llvm::toString(std::move(error)));
+    return false;
+  }
+  if (!passes("memory", [&](OpPassManager &passes) { addMemoryPasses(passes, search); }))
     return false;
   planContract();
   switch (options.emit) {
@@ -193,7 +200,8 @@ bool Compilation::fold() {
       addLayoutPasses(passes);
       addFusionPasses(passes);
       addSchedulePasses(passes);
-      addPlanPasses(passes, {});
+      addPlanPasses(passes);
+      addMemoryPasses(passes, {});
     });
   };
   llvm::Expected<Folded> folded = foldConstants(*model.module, files, plan);
@@ -232,7 +240,7 @@ bool Compilation::searchMemory() {
   MemorySearch search;
   search.seed = options.seed;
   search.effort <<= 5;
-  if (!passes("plan and memory", [&](OpPassManager &passes) { addMemoryPasses(passes, search); }))
+  if (!passes("memory", [&](OpPassManager &passes) { addMemoryPasses(passes, search); }))
     return false;
   planContract();
   return true;

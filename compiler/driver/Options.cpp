@@ -62,6 +62,20 @@ Error driver::parseState(StringRef text, std::vector<std::pair<std::string, std:
   return Error::success();
 }
 
+Expected<ProfileRequest> driver::parseProfile(StringRef text) {
+  ProfileRequest request;
+  SmallVector<StringRef> parts;
+  text.split(parts, ',');
+  for (StringRef part : parts) {
+    auto [name, number] = part.rsplit('=');
+    int64_t most = 0;
+    if (name.empty() || number.getAsInteger(10, most) || most < 0)
+      return problem("--profile '" + text + "': expected NAME=N[,NAME=N], as in batch=1,seq=128");
+    request.push_back({name.str(), most});
+  }
+  return request;
+}
+
 Error driver::parseConstant(StringRef text, StringMap<std::string> &constants) {
   auto [name, path] = text.split('=');
   if (name.empty() || path.empty())

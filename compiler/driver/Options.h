@@ -26,6 +26,10 @@ enum class Emit {
 /// The word for `--emit`, or nullopt.
 std::optional<Emit> parseEmit(llvm::StringRef word);
 
+/// `--profile NAME=N[,NAME=N]`: joint maxima; dimensions that are not named
+/// stay at their upper bounds.
+using ProfileRequest = std::vector<std::pair<std::string, int64_t>>;
+
 struct Options {
   std::string input;                           // an ONNX file
   std::string output;                          // empty: text goes to standard output
@@ -33,6 +37,8 @@ struct Options {
   llvm::StringMap<import::DimBounds> dims;
   /// Inputs, and the outputs that are their next values.
   std::vector<std::pair<std::string, std::string>> states;
+  /// Memory layouts beside the one at the upper bounds.
+  std::vector<ProfileRequest> profiles;
   /// By "VALUE.AXIS": the most that a data-dependent dimension may be.
   llvm::StringMap<int64_t> bounds;
   /// Inputs that always have one value, and the TensorProto file with it.
@@ -50,6 +56,9 @@ llvm::Error parseBound(llvm::StringRef text, llvm::StringMap<int64_t> &bounds);
 
 /// Adds `IN=OUT`. Errors say what is wrong with the text.
 llvm::Error parseState(llvm::StringRef text, std::vector<std::pair<std::string, std::string>> &states);
+
+/// Reads `NAME=N[,NAME=N]`. Errors say what is wrong with the text.
+llvm::Expected<ProfileRequest> parseProfile(llvm::StringRef text);
 
 /// Adds `NAME=FILE`. Errors say what is wrong with the text.
 llvm::Error parseConstant(llvm::StringRef text, llvm::StringMap<std::string> &constants);

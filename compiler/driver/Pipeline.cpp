@@ -51,13 +51,13 @@ void driver::addSchedulePasses(mlir::OpPassManager &passes) {
   passes.addPass(passes::createOrderKernels());
 }
 
-// From tensors to memory.
-void driver::addPlanPasses(mlir::OpPassManager &passes, const MemorySearch &search) {
+// From tensors to buffers and registers.
+void driver::addPlanPasses(mlir::OpPassManager &passes) {
   // Sizes, shapes and grids become registers, calls become dispatches.
   passes.addPass(passes::createBuildPlan());
-  addMemoryPasses(passes, search);
 }
 
+// From buffers to memory, for every shape profile.
 void driver::addMemoryPasses(mlir::OpPassManager &passes, const MemorySearch &search) {
   // Buffers get their places in the arena.
   passes.addPass(passes::createPlanMemory({search.effort, search.seed}));

@@ -18,8 +18,8 @@ void addConstantPasses(mlir::OpPassManager &passes);
 void addLayoutPasses(mlir::OpPassManager &passes);
 void addFusionPasses(mlir::OpPassManager &passes);
 void addSchedulePasses(mlir::OpPassManager &passes);
-void addPlanPasses(mlir::OpPassManager &passes, const MemorySearch &search);
-/// Again for a plan that has memory already.
+void addPlanPasses(mlir::OpPassManager &passes);
+/// May run again on a plan that has memory already.
 void addMemoryPasses(mlir::OpPassManager &passes, const MemorySearch &search);
 
 } // namespace stint::driver

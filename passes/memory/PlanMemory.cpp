@@ -34,6 +34,11 @@ static constexpr int64_t kMaxBytes = int64_t(1) << 46;
 /// However few buffers there are, the search ends after effort / 2^18 tries.
 static constexpr unsigned kAttemptShift = 18;
 
+/// Further profiles are searched for by effort / 2^3 each.
+static constexpr unsigned kFurtherShift = 3;
+/// A further profile is kept if its arena is below this part of the last one's.
+static constexpr double kWorthwhile = 0.9;
+
 namespace {
 /// Memory alive from work item `first` to `last`, inclusive.
 struct LiveRange {
@@ -192,7 +197,7 @@ struct PlanMemory : passes::impl::PlanMemoryBase<PlanMemory> {
         shareInPlace(dispatch, at, rangeOf, ranges, group);
 
     SmallVector<Attribute> profiles;
-    uint64_t largestArena = 0, largestBound = 0;
+    uint64_t largestArena = 0, largestBound = 0, smallestArena = 0;
     for (ArrayRef<int64_t> maxima : wantedProfiles(symbols)) {
       Symbols bounded = symbols.withUpper(maxima);
       SmallVector<uint64_t> capacities;
@@ -210,7 +215,11 @@ struct PlanMemory : passes::impl::PlanMemoryBase<PlanMemory> {
         if (size_t index = mergedIndex[group[i]]; index != SIZE_MAX)
           merged[index].bytes = std::max(merged[index].bytes, aligned(capacities[i]));
       uint64_t bound = lowerBound(merged, work.size());
-      uint64_t arena = merged.empty() ? 0 : placeWell(merged, bound, effort, seed);
+      bool first = profiles.empty();
+      uint64_t arena = merged.empty() ? 0 : placeWell(merged, bound, first ? effort : effort >> kFurtherShift, seed);
+      if (!first && static_cast<double>(arena) > kWorthwhile * static_cast<double>(smallestArena))
+        continue; // saves nothing beside those that are there
+      smallestArena = arena;
       SmallVector<int64_t> offsets, held;
       for (Value value : buffers) {
         auto it = rangeOf.find(value);

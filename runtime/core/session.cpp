@@ -41,6 +41,7 @@ Status build(stint_model *model, const stint_session_options &options, const Ses
   memset(session->state, 0, session->stateBytes);
 
   STINT_TRY(declareMaxima(*model, options, session->maxima));
+  limitLateSymbols(entry, entry.profiles[plan.profile], session->maxima, model->plan.symbols.size);
   bool known = evaluateAt(*model, entry, session->maxima, session->registers);
   bool bindAll = options.flags & STINT_SESSION_BIND_ALL;
   uint64_t at = plan.portMemory;

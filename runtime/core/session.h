@@ -42,6 +42,10 @@ Status planSession(const stint_model &model, const stint_session_options &option
 // The most each symbol may be in a session with these options.
 Status declareMaxima(const stint_model &model, const stint_session_options &options, int64_t *maxima);
 
+// A symbol that no input's shape gives may be as much as the memory layout is
+// for.
+void limitLateSymbols(const Entry &entry, const Profile &profile, int64_t *maxima, uint32_t count);
+
 // Runs the prologue with these values of the symbols; false if it fails.
 bool evaluateAt(const stint_model &model, const Entry &entry, const int64_t *symbols, int64_t *registers);
 

@@ -28,6 +28,15 @@ private:
   uint64_t bytes;
 };
 
+// True if a shape of an input gives the symbol its value.
+bool givenByInput(const Entry &entry, uint32_t symbol) {
+  for (const Port &input : entry.inputs)
+    for (const Dim &dim : input.dims)
+      if (dim.symbol == static_cast<int64_t>(symbol))
+        return true;
+  return false;
+}
+
 // The smallest arena whose maxima cover the declared ones.
 Status chooseProfile(const Entry &entry, Span<Symbol> symbols, const int64_t *maxima, uint32_t *chosen) {
   bool found = false;
@@ -35,7 +44,7 @@ Status chooseProfile(const Entry &entry, Span<Symbol> symbols, const int64_t *ma
     const Profile &profile = entry.profiles[i];
     bool covers = true;
     for (uint32_t j = 0; j < symbols.size; ++j)
-      covers = covers && profile.maxima[j] >= maxima[j];
+      covers = covers && (profile.maxima[j] >= maxima[j] || !givenByInput(entry, j));
     if (covers && (!found || profile.arenaSize < entry.profiles[*chosen].arenaSize)) {
       *chosen = i;
       found = true;
@@ -114,6 +123,12 @@ Status stint::declareMaxima(const stint_model &model, const stint_session_option
   return success();
 }
 
+void stint::limitLateSymbols(const Entry &entry, const Profile &profile, int64_t *maxima, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i)
+    if (profile.maxima[i] < maxima[i] && !givenByInput(entry, i))
+      maxima[i] = profile.maxima[i];
+}
+
 uint64_t stint::portCapacity(const Entry &entry, uint32_t port, const int64_t *maxima, const int64_t *registers) {
   uint32_t inputs = entry.inputs.size;
   const Port &which = port < inputs ? entry.inputs[port] : entry.outputs[port - inputs];
@@ -157,6 +172,7 @@ Status stint::planSession(const stint_model &model, const stint_session_options 
   auto *maxima = reinterpret_cast<int64_t *>(base + maximaAt);
   STINT_TRY(declareMaxima(model, options, maxima));
   STINT_TRY(chooseProfile(entry, model.plan.symbols, maxima, &plan->profile));
+  limitLateSymbols(entry, entry.profiles[plan->profile], maxima, model.plan.symbols.size);
   bool known = evaluateAt(model, entry, maxima, registers);
   return layOut(model, entry, maxima, known ? registers : nullptr, options.flags & STINT_SESSION_BIND_ALL, plan);
 }

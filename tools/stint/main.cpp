@@ -21,7 +21,7 @@ namespace {
 
 /// Words of the command line that need a second look.
 struct Words {
-  std::vector<std::string> dims, bounds, states, constants;
+  std::vector<std::string> dims, bounds, states, profiles, constants;
   std::string maxRam, emit, json, report, seed;
   bool timing = false, quiet = false, verbose = false;
 };
@@ -42,6 +42,12 @@ int readWords(const Words &words, Options &options) {
   for (const std::string &state : words.states)
     if (llvm::Error error = parseState(state, options.states))
       return usage(llvm::toString(std::move(error)));
+  for (const std::string &text : words.profiles) {
+    llvm::Expected<ProfileRequest> profile = parseProfile(text);
+    if (!profile)
+      return usage(llvm::toString(profile.takeError()));
+    options.profiles.push_back(std::move(*profile));
+  }
   for (const std::string &constant : words.constants)
     if (llvm::Error error = parseConstant(constant, options.constants))
       return usage(llvm::toString(std::move(error)));
@@ -206,6 +212,12 @@ int runMain(int argc, char **argv) {
   addModelOptions(compileCommand, compileOptions, compileWords);
   compileCommand->add_option("-o,--output", compileOptions.output, "Where the result goes")->type_name("FILE");
   addTargetOptions(compileCommand, compileOptions);
+  compileCommand
+      ->add_option("--profile", compileWords.profiles,
+                   "A memory layout for sessions with these joint maxima, beside the one at the upper bounds: "
+                   "NAME=N[,NAME=N]; may be repeated (default: halves, quarters and eighths of the bounds)")
+      ->type_name("MAXIMA")
+      ->allow_extra_args(false);
   compileCommand
       ->add_option("--max-ram", compileWords.maxRam, "Fail if a session needs more; K, M, G are powers of 1024")
       ->type_name("BYTES");

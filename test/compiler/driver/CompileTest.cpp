@@ -81,6 +81,52 @@ TEST_F(Compile, APlanThatRuns) {
   EXPECT_EQ(files(), (std::vector<std::string>{"a.stint", "model.onnx"}));
 }
 
+/// The arena that a session for at most `n` takes, and its maxima's number.
+static std::pair<uint64_t, uint32_t> arenaFor(const std::string &path, int64_t n) {
+  stint_model *model = nullptr;
+  EXPECT_EQ(stint_model_open_file(path.c_str(), nullptr, &model).code, STINT_OK);
+  stint_dim_maximum maximum = {"n", n};
+  stint_session_options session = {};
+  session.size = sizeof(session);
+  session.maxima = &maximum;
+  session.maximum_count = 1;
+  stint_memory_info memory = {};
+  memory.size = sizeof(memory);
+  EXPECT_EQ(stint_model_memory(model, &session, &memory).code, STINT_OK);
+  stint_model_release(model);
+  return {memory.arena, memory.profile};
+}
+
+TEST_F(Compile, SmallerSessionsTakeSmallerArenas) {
+  options.dims["n"] = {1, 4096};
+  run(test::chainModel(), "a.stint");
+  ASSERT_EQ(exitCode, 0) << messages;
+  auto [most, first] = arenaFor(path("a.stint"), 4096);
+  auto [half, second] = arenaFor(path("a.stint"), 2048);
+  auto [least, last] = arenaFor(path("a.stint"), 1);
+  EXPECT_GT(most, 0u);
+  EXPECT_EQ(half, most / 2);
+  EXPECT_EQ(least, most / 8);
+  EXPECT_EQ(first, 0u);
+  EXPECT_EQ(second, 1u);
+  EXPECT_EQ(arenaFor(path("a.stint"), 2049).first, most);
+  EXPECT_EQ(last, 3u);
+
+  options.profiles = {{{"n", 32}}};
+  run(test::chainModel(), "b.stint");
+  ASSERT_EQ(exitCode, 0) << messages;
+  EXPECT_EQ(arenaFor(path("b.stint"), 32).first, most / 128);
+  EXPECT_EQ(arenaFor(path("b.stint"), 33).first, most);
+  options.profiles = {{{"n", 4097}}};
+  run(test::chainModel(), "c.stint");
+  EXPECT_EQ(exitCode, 2);
+  EXPECT_NE(messages.find("1..4096"), std::string::npos) << messages;
+  options.profiles = {{{"m", 4}}};
+  run(test::chainModel(), "c.stint");
+  EXPECT_EQ(exitCode, 2);
+  EXPECT_NE(messages.find("it has n"), std::string::npos) << messages;
+}
+
 TEST_F(Compile, EqualBytes) {
   options.targets = "x86_64-linux,aarch64-linux";
   run(test::foldingModel(), "a.stint");

@@ -61,6 +61,15 @@ inline std::string reluModel() {
   return model({node("Relu", {"x"}, "y", "clip")}, {valueInfo("x", {-1, 4})}, {valueInfo("y", {-1, 4})});
 }
 
+/// y = x · w · w for n rows of 16: one value between two kernels.
+inline std::string chainModel() {
+  std::vector<float> values(256);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i % 5) - 2;
+  return model({node("MatMul", {"x", "w"}, "z"), node("MatMul", {"z", "w"}, "y")}, {valueInfo("x", {-1, 16})},
+               {valueInfo("y", {-1, 16})}, {tensor("w", {16, 16}, values)});
+}
+
 /// y = x * sqrt(w), w = 0, 1, 4, 9, … of 100 elements.
 inline std::string foldingModel() {
   std::vector<float> squares;
