@@ -1,5 +1,5 @@
 """What end-to-end tests share: the programs, running them, comparing tensors."""
-import json
+import itertools
 import os
 import pathlib
 import shutil
@@ -18,9 +18,11 @@ BOTH = "x86_64-linux,aarch64-linux"
 TOLERANCE = 1e-4  # of the largest absolute value
 
 sys.path.insert(0, str(ROOT / "models"))
+import cases
+import onnxfile
 import tensors
 
-CASES = json.loads((ROOT / "models" / "golden" / "cases.json").read_text())["models"]
+CASES = cases.ALL
 
 
 class Skipped(Exception):
@@ -63,7 +65,13 @@ def compile_model(model, plan, *flags, timeout=600):
 
 
 def dim_flags(model):
-    return [flag for name, bounds in model["dims"].items() for flag in ("--dim", f"{name}={bounds}")]
+    """Bounds of dimensions, and inputs that are constants."""
+    flags = [flag for name, bounds in model["dims"].items() for flag in ("--dim", f"{name}={bounds}")]
+    for name, number in model.get("constants", {}).items():
+        file = folder("inputs") / f"{name}-{number}.pb"
+        file.write_bytes(onnxfile.tensor(name, [], [number], onnxfile.INT64))
+        flags += ["--constant", f"{name}={file}"]
+    return flags
 
 
 _made = {}
@@ -73,6 +81,8 @@ def real_plan(name):
     """A model of cases.json compiled for both architectures, once a run."""
     if name not in _made:
         model = CASES[name]
+        if "awaits" in model:
+            raise Skipped(f"not compiled yet: {model['awaits']}")
         file = MODELS / model["file"]
         if not file.is_file():
             raise AssertionError(f"{file} isn't there: run models/fetch")
@@ -86,23 +96,96 @@ def real_plan(name):
     return _made[name]
 
 
+_inputs = {}
+
+
+def case_inputs(name, case):
+    """The input tensors of a case, as .npy: {input's name, or "" for the only one: path}."""
+    if case["name"] not in _inputs:
+        paths = {}
+        for given, tensor in cases.inputs(CASES[name], case).items():
+            paths[given] = folder("inputs") / f"{case['name']}{'.' if given else ''}{given}.npy"
+            tensors.write_npy(paths[given], *tensor)
+        _inputs[case["name"]] = paths
+    return _inputs[case["name"]]
+
+
 def case_input(name, case):
-    """The input tensor of a case, as .npy."""
-    path = folder("inputs") / f"{case['name']}.npy"
-    if not path.is_file():
-        pictures = [tensors.read_png(ROOT / "models" / "inputs" / f"{p}.png") for p in case["pictures"]]
-        tensors.write_npy(path, *tensors.PREPROCESSING[CASES[name]["input"]](pictures))
+    """The tensor of the only input."""
+    path, = case_inputs(name, case).values()
     return path
 
 
-def difference(path, golden):
-    """Largest absolute difference over largest absolute value."""
+def input_flags(name, case):
+    return [flag for given, path in case_inputs(name, case).items()
+            for flag in ("--input", f"{given}={path}" if given else path)]
+
+
+def run_case(program, name, case, label, *flags):
+    """Runs a case, returns its outputs in the order of cases.outputs: [path]."""
+    model, paths = CASES[name], []
+    for output, _, _ in cases.outputs(model, case):
+        path = folder("outputs") / f"{case['name']}{'.' if output else ''}{output}-{label}.npy"
+        path.unlink(missing_ok=True)
+        paths.append(path)
+        flags = [*flags, "--output", f"{output}={path}" if output else path]
+    expect(run([*program, real_plan(name), *input_flags(name, case), *flags], timeout=900), 0)
+    return paths
+
+
+def hear(program, name, case, label, *flags, most=None):
+    """A recording (the first `most` frames of it), a process for each frame, with the state in files between
+    them: like run_case, but the one output is all the first values in a row."""
+    model, plan = CASES[name], real_plan(name)
+    (state, next_state), = model["state"].items()
+    frame, first, old, new = (folder("outputs") / f"{case['name']}-{label}.{part}.npy"
+                              for part in ("frame", "first", "old", "new"))
+    shape = model["state-shape"]
+    tensors.write_npy(old, shape, tensors.array.array("f", bytes(4 * shape[0] * shape[1] * shape[2])))
+    answers = tensors.array.array("f")
+    for tensor in itertools.islice(cases.frames(model, case["recording"]), most):
+        tensors.write_npy(frame, *tensor)
+        expect(run([*program, plan, "--input", f"input={frame}", "--input", f"{state}={old}", "--output",
+                    f"output={first}", "--output", f"{next_state}={new}", *flags]), 0)
+        answers.extend(tensors.read_npy(first)[1])
+        old, new = new, old
+    path = folder("outputs") / f"{case['name']}-{label}.npy"
+    tensors.write_npy(path, (len(answers),), answers)
+    return [path]
+
+
+def answer(program, name, case, label, *flags, most=None):
+    if CASES[name]["input"] != "speech":
+        return run_case(program, name, case, label, *flags)
+    if not pathlib.Path(case["recording"]).is_file():
+        raise Skipped(f"no {case['recording']} (Debian's pocketsphinx-testdata)")
+    return hear(program, name, case, label, *flags, most=most)
+
+
+def difference(path, golden, every=1, most=None):
+    """Largest absolute difference over largest absolute value. The golden file holds one of `every` values; there
+    may be only `most` values of a recording."""
     shape, values = tensors.read_npy(path)
     wanted_shape, wanted = tensors.read_npy(golden)
-    assert tuple(shape) == tuple(wanted_shape), f"shape {shape}, expected {wanted_shape}"
     assert all(a == a for a in values), "an output is not a number"
+    if every > 1:
+        values = values[::every]
+        shape = (len(values),)
+    if most and len(values) < len(wanted):
+        wanted_shape, wanted = (most,), wanted[:most]
+    assert tuple(shape) == tuple(wanted_shape), f"shape {shape}, expected {wanted_shape}"
     largest = max(map(abs, wanted))
     return max(abs(a - b) for a, b in zip(values, wanted)) / largest
+
+
+def compare(paths, name, case, most=None):
+    """Answers of a case against its golden files: the largest difference."""
+    worst = 0.0
+    for path, (output, golden, every) in zip(paths, cases.outputs(CASES[name], case), strict=True):
+        error = difference(path, golden, every, most)
+        assert error <= TOLERANCE, f"{output or 'the output'} differs by {error:.2e} of the largest value"
+        worst = max(worst, error)
+    return worst
 
 
 def qemu(cpu="max"):

@@ -1,4 +1,5 @@
-"""Writes ONNX files for tests: protobuf's wire format by hand, standard library only.
+"""Writes ONNX files: protobuf's wire format by hand, standard library only, so
+that equal models are equal bytes whatever is installed.
 
     model([node("Relu", ["x"], ["y"])], [value("x", [1, "n"])], [value("y", [1, "n"])])
 
@@ -84,9 +85,10 @@ def value(name, dims, kind=FLOAT):
     return chunk(1, name) + chunk(2, chunk(1, integer(1, kind) + chunk(2, shape)))
 
 
-def model(nodes, inputs, outputs, initializers=(), opset=13, ir=8, domains=()):
+def model(nodes, inputs, outputs, initializers=(), opset=13, ir=8, domains=(), name="test",
+          producer="stint-tests"):
     opsets = [("", opset), *domains]
-    return (integer(1, ir) + chunk(2, "stint-tests") + chunk(7, graph(nodes, inputs, outputs, initializers))
+    return (integer(1, ir) + chunk(2, producer) + chunk(7, graph(nodes, inputs, outputs, initializers, name=name))
             + b"".join(chunk(8, chunk(1, domain) + integer(2, version)) for domain, version in opsets))
 
 
