@@ -7,6 +7,7 @@ import os
 import pathlib
 import wave
 
+import onnxfile
 import tensors
 import wordpiece
 
@@ -24,6 +25,16 @@ def inputs(model, case):
     if "size" in case:
         pictures = [tensors.resize(*picture, *case["size"]) for picture in pictures]
     return {"": tensors.PREPROCESSING[model["input"]](pictures)}
+
+
+def compile_flags(model, folder, dims=None):
+    """Bounds of dimensions, and inputs that are constants, whose files are written into the folder."""
+    flags = [flag for name, bounds in (dims or model["dims"]).items() for flag in ("--dim", f"{name}={bounds}")]
+    for name, number in model.get("constants", {}).items():
+        file = folder / f"{name}-{number}.pb"
+        file.write_bytes(onnxfile.tensor(name, [], [number], onnxfile.INT64))
+        flags += ["--constant", f"{name}={file}"]
+    return flags
 
 
 def outputs(model, case):

@@ -19,7 +19,6 @@ TOLERANCE = 1e-4  # of the largest absolute value
 
 sys.path.insert(0, str(ROOT / "models"))
 import cases
-import onnxfile
 import tensors
 
 CASES = cases.ALL
@@ -65,13 +64,7 @@ def compile_model(model, plan, *flags, timeout=600):
 
 
 def dim_flags(model):
-    """Bounds of dimensions, and inputs that are constants."""
-    flags = [flag for name, bounds in model["dims"].items() for flag in ("--dim", f"{name}={bounds}")]
-    for name, number in model.get("constants", {}).items():
-        file = folder("inputs") / f"{name}-{number}.pb"
-        file.write_bytes(onnxfile.tensor(name, [], [number], onnxfile.INT64))
-        flags += ["--constant", f"{name}={file}"]
-    return flags
+    return cases.compile_flags(model, folder("inputs"))
 
 
 _made = {}

@@ -31,6 +31,7 @@ ALLOWED = {
     "compiler/driver": ["compiler/", "passes/", "dialects/", *API, *SCHEMA, *IR],
     "tools/stint-opt": ["compiler/", "passes/", "dialects/", *IR],
     "tools/stint-run": API,
+    "tools/stint-bench": [],
     "tools/stint": ["compiler/driver/", "CLI/", *API, *SCHEMA, *IR],
     "examples": API,
 }
