@@ -168,7 +168,8 @@ LogicalResult Importer::importIf(NodeContext &n, Scope &scope, const Opsets &ops
 
   Body bodies[2];
   SmallVector<Value> results[2];
-  std::string traps[2]; // why a branch can't run with these shapes
+  std::optional<SmallVector<int64_t>> lengths[2]; // of results that are sequences, else -1
+  std::string traps[2];                           // why a branch can't run with these shapes
   size_t count = node.outputs.size(), problems = diagnostics.all().size();
   for (int i : {0, 1}) {
     size_t before = diagnostics.all().size();
@@ -179,9 +180,16 @@ LogicalResult Importer::importIf(NodeContext &n, Scope &scope, const Opsets &ops
     if (made.size() < count)
       return leave(), n.malformed("a branch has fewer results than the node");
     made.resize(count);
-    if (llvm::all_of(made, [](Operand *operand) { return operand && operand->type; })) {
-      for (Operand *operand : made)
-        results[i].push_back(materialise(*operand, n.loc));
+    if (llvm::all_of(made, [](Operand *operand) { return operand && (operand->type || operand->list); })) {
+      lengths[i] = SmallVector<int64_t>();
+      for (Operand *operand : made) {
+        lengths[i]->push_back(operand->list ? operand->list->size() : -1);
+        for (Operand *element : operand->list ? *operand->list : Operand::List{operand})
+          if (element->type)
+            results[i].push_back(materialise(*element, n.loc));
+          else
+            return leave(), n.unsupported("a branch returns sequences of something else than tensors");
+      }
     } else {
       auto news = diagnostics.all().drop_front(before);
       if (!news.empty() && llvm::all_of(news, [](const Diagnostics::Entry &e) { return e.aboutOperands; }))
@@ -190,10 +198,10 @@ LogicalResult Importer::importIf(NodeContext &n, Scope &scope, const Opsets &ops
     leave();
   }
   for (int i : {0, 1}) {
-    if (!results[i].empty() || count == 0)
+    if (lengths[i])
       continue;
     // The other branch is what the model is for at these shapes.
-    if (traps[i].empty() || results[1 - i].empty())
+    if (traps[i].empty() || !lengths[1 - i])
       return failure(); // said where it happened
     diagnostics.forgetSince(problems);
     current = &bodies[i];
@@ -207,16 +215,20 @@ LogicalResult Importer::importIf(NodeContext &n, Scope &scope, const Opsets &ops
       SmallVector<AffineExpr> ones(type.getRank(), n.dim(1));
       results[i].push_back(n.broadcast(n.reshape(n.scalar(type.getElementType(), 0), ones), type.getShape()));
     }
+    lengths[i] = lengths[1 - i];
     leave();
   }
+  if (*lengths[0] != *lengths[1])
+    return n.unsupported("its branches return sequences of different lengths");
+  count = results[0].size();
 
   SmallVector<Type> types;
   SmallVector<std::pair<AffineExpr, std::pair<AffineExpr, AffineExpr>>> binds; // symbol, then, else
   for (size_t j = 0; j < count; ++j) {
     auto a = cast<GraphTensorType>(results[0][j].getType()), b = cast<GraphTensorType>(results[1][j].getType());
     if (a.getElementType() != b.getElementType() || a.getRank() != b.getRank())
-      return n.unsupported("its branches return " + print(a) + " and " + print(b) + " for '" + node.outputs[j] +
-                           "': tensors of one element type and rank are needed");
+      return n.unsupported("its branches return " + print(a) + " and " + print(b) +
+                           ": tensors of one element type and rank are needed");
     SmallVector<AffineExpr> shape;
     for (int64_t axis = 0; axis < a.getRank(); ++axis) {
       AffineExpr x = a.getDim(axis), y = b.getDim(axis);
@@ -225,8 +237,8 @@ LogicalResult Importer::importIf(NodeContext &n, Scope &scope, const Opsets &ops
         continue;
       }
       graph::Range rx = symbols.range(x), ry = symbols.range(y);
-      AffineExpr symbol = newSymbol(node.outputs[j] + "." + std::to_string(axis), std::min(rx.lower, ry.lower),
-                                    std::max(rx.upper, ry.upper));
+      AffineExpr symbol = newSymbol(node.outputs[0] + "." + std::to_string(j) + "." + std::to_string(axis),
+                                    std::min(rx.lower, ry.lower), std::max(rx.upper, ry.upper));
       binds.push_back({symbol, {x, y}});
       shape.push_back(symbol);
     }
@@ -245,8 +257,17 @@ LogicalResult Importer::importIf(NodeContext &n, Scope &scope, const Opsets &ops
   }
   auto op = builder.create<graph::IfOp>(n.loc, types, condition, bodies[0].captured, bodies[1].captured,
                                         bodies[0].function.getName(), bodies[1].function.getName());
-  for (size_t j = 0; j < count; ++j)
-    setResult(node, j, scope, computed(node.outputs[j], op.getOutputs()[j]));
+  size_t next = 0;
+  for (auto [j, length] : llvm::enumerate(*lengths[0])) {
+    if (length < 0) {
+      setResult(node, j, scope, computed(node.outputs[j], op.getOutputs()[next++]));
+      continue;
+    }
+    Operand::List elements;
+    for (int64_t i = 0; i < length; ++i)
+      elements.push_back(computed(node.outputs[j], op.getOutputs()[next++]));
+    setResult(node, j, scope, listOf(node.outputs[j], std::move(elements)));
+  }
   return success();
 }
 
@@ -272,6 +293,8 @@ LogicalResult Importer::importLoop(NodeContext &n, Scope &scope, const Opsets &o
   for (size_t i = 2; i < n.numInputs(); ++i)
     if (!n.has(i))
       return n.malformed("a carried value is left out");
+  if (llvm::any_of(n.operands, [](Operand *o) { return o && (o->list || o->none); }))
+    return unrollLoop(n, scope, opsets, depth);
   size_t scans = graph.outputs.size() - 1 - carried;
   auto outputName = [&](size_t i) {
     return i < node.outputs.size() && !node.outputs[i].empty() ? node.outputs[i] : graph.outputs[i + 1].name;

@@ -235,7 +235,7 @@ bool Importer::declareSymbols() {
                                        "or bounds:" +
                                            missing);
   for (const auto &entry : options.dims)
-    if (!used.count(entry.getKey())) {
+    if (!used.count(entry.getKey()) && !sequenceInputs.count(entry.getKey())) {
       std::string names;
       for (const DynamicDim &dim : result.dynamicDims)
         names += (names.empty() ? "" : ", ") + dim.name;
@@ -482,7 +482,7 @@ void Importer::importNode(const Node &node, Scope &scope, const Opsets &opsets, 
                                                  "', which nothing before it makes; the model's nodes must be sorted");
       operand = newOperand(name);
     }
-    poisoned |= operand && !operand->type;
+    poisoned |= operand && operand->poison();
     arguments.push_back(operand);
   }
   auto poison = [&] {
@@ -512,7 +512,8 @@ void Importer::importNode(const Node &node, Scope &scope, const Opsets &opsets, 
       scope.values[operand->name] = operand;
     return;
   }
-  if (auto import = controlFlow(node)) {
+  ControlFlow import = controlFlow(node) ? controlFlow(node) : sequences(node);
+  if (import) {
     if (depth > kMaxCallDepth)
       (void)n.malformed("is nested too deeply");
     else if (!poisoned && succeeded((this->*import)(n, scope, opsets, depth)))
@@ -532,6 +533,15 @@ void Importer::importNode(const Node &node, Scope &scope, const Opsets &opsets, 
         (void)n.unsupported("constant '" + node.inputs[i] + "' is of a type or rank that is not supported");
         break;
       }
+    return poison();
+  }
+  bool takesLists = llvm::any_of(arguments, [](Operand *o) { return o && (o->list || o->none); });
+  if (takesLists && node.opType == "Identity" && node.outputs.size() == 1) {
+    scope.values[node.outputs[0]] = arguments[0];
+    return;
+  }
+  if (takesLists) {
+    (void)n.malformed("takes tensors, not sequences or empty optionals");
     return poison();
   }
   if (arguments.size() < entry->minInputs ||
@@ -601,7 +611,7 @@ void Importer::importNodes(ArrayRef<Node> nodes, ArrayRef<std::string> outputs, 
 }
 
 /// Each state is one input and one output, of one fixed shape and type.
-bool Importer::checkStates(func::FuncOp function, ArrayRef<Value> results) {
+bool Importer::checkStates(func::FuncOp function, ArrayRef<Value> results, ArrayRef<std::string> names) {
   std::set<std::string> seen;
   for (const auto &[input, output] : options.states) {
     auto wrong = [&](const Twine &why) {
@@ -615,8 +625,8 @@ bool Importer::checkStates(func::FuncOp function, ArrayRef<Value> results) {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (function.getArgAttrOfType<StringAttr>(i, graph::kNameAttr) == input)
         before = cast<GraphTensorType>(function.getArgumentTypes()[i]);
-    for (auto [i, value] : llvm::enumerate(model.graph.outputs))
-      if (value.name == output)
+    for (auto [i, name] : llvm::enumerate(names))
+      if (name == output)
         after = cast<GraphTensorType>(results[i].getType());
     if (!before || !after)
       wrong(Twine("the model has no ") + (before ? "output '" + output : "input '" + input) + "'");
@@ -634,7 +644,7 @@ bool Importer::checkStates(func::FuncOp function, ArrayRef<Value> results) {
 
 void Importer::run() {
   context.loadDialect<graph::GraphDialect, func::FuncDialect>();
-  if (!declareSymbols())
+  if (!expandSequenceInputs() || !declareSymbols())
     return;
   OwningOpRef<ModuleOp> owned = ModuleOp::create(NameLoc::get(builder.getStringAttr(model.graph.name)));
   module = *owned;
@@ -644,6 +654,12 @@ void Importer::run() {
   func::FuncOp function;
   if (!declareInitializers(model.graph, scope) || !addInputs(scope, &function))
     return;
+  for (const auto &entry : sequenceInputs) {
+    Operand::List elements;
+    for (int64_t i = 0; i < entry.getValue(); ++i)
+      elements.push_back(scope.find((entry.getKey() + "." + Twine(i)).str()));
+    scope.values[entry.getKey()] = listOf(entry.getKey(), std::move(elements));
+  }
   std::vector<std::string> outputs;
   for (const ValueInfo &output : model.graph.outputs)
     outputs.push_back(output.name);
@@ -659,8 +675,21 @@ void Importer::run() {
 
   // Results, and the function's final type.
   SmallVector<Value> results;
+  std::vector<std::string> names;
   for (const ValueInfo &output : model.graph.outputs) {
     Operand *operand = scope.find(output.name);
+    if (operand && operand->list && diagnostics.ok()) {
+      for (auto [i, element] : llvm::enumerate(*operand->list))
+        if (element->type) {
+          results.push_back(materialise(*element, NameLoc::get(builder.getStringAttr(output.name))));
+          names.push_back(output.name + "." + std::to_string(i));
+        } else {
+          diagnostics.report(Problem::Unsupported,
+                             "unsupported: output '" + output.name + "' is a sequence of something else than tensors");
+        }
+      continue;
+    }
+    names.push_back(output.name);
     if (!operand)
       diagnostics.report(Problem::Malformed, "nothing makes the model's output '" + output.name + "'");
     else if (operand->type && diagnostics.ok())
@@ -670,15 +699,15 @@ void Importer::run() {
   }
   if (!diagnostics.ok())
     return;
-  if (!checkStates(function, results))
+  if (!checkStates(function, results, names))
     return;
   builder.create<func::ReturnOp>(function.getLoc(), results);
   function.setType(builder.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
-  for (auto [i, output] : llvm::enumerate(model.graph.outputs))
-    function.setResultAttr(i, graph::kNameAttr, builder.getStringAttr(output.name));
+  for (auto [i, name] : llvm::enumerate(names))
+    function.setResultAttr(i, graph::kNameAttr, builder.getStringAttr(name));
   for (auto [number, state] : llvm::enumerate(options.states))
-    for (auto [i, output] : llvm::enumerate(model.graph.outputs))
-      if (output.name == state.second)
+    for (auto [i, name] : llvm::enumerate(names))
+      if (name == state.second)
         function.setResultAttr(i, graph::kStateAttr, builder.getI64IntegerAttr(number));
 
   // What only shapes depended on.

@@ -82,7 +82,7 @@ private:
 
   bool declareSymbols();
   bool declareInitializers(const Graph &graph, Scope &scope);
-  bool checkStates(mlir::func::FuncOp function, llvm::ArrayRef<mlir::Value> results);
+  bool checkStates(mlir::func::FuncOp function, llvm::ArrayRef<mlir::Value> results, llvm::ArrayRef<std::string> names);
   bool addInputs(Scope &scope, mlir::func::FuncOp *function);
   void importNodes(llvm::ArrayRef<Node> nodes, llvm::ArrayRef<std::string> outputs, Scope &scope, const Opsets &opsets,
                    int depth);
@@ -92,7 +92,25 @@ private:
                                          llvm::ArrayRef<Operand *> operands, int depth);
   using ControlFlow = mlir::LogicalResult (Importer::*)(NodeContext &, Scope &, const Opsets &, int depth);
   static ControlFlow controlFlow(const Node &node);
+  static ControlFlow sequences(const Node &node);
   mlir::LogicalResult importIf(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
+  mlir::LogicalResult unrollLoop(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
+  mlir::LogicalResult importSequenceConstruct(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
+  mlir::LogicalResult importSequenceInsert(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
+  mlir::LogicalResult importSequenceErase(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
+  mlir::LogicalResult importSequenceAt(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
+  mlir::LogicalResult importSequenceLength(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
+  mlir::LogicalResult importSplitToSequence(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
+  mlir::LogicalResult importConcatFromSequence(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
+  mlir::LogicalResult importSequenceMap(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
+  mlir::LogicalResult importOptional(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
+  mlir::LogicalResult importOptionalHasElement(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
+  mlir::LogicalResult importOptionalGetElement(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
+  Operand *listOf(llvm::StringRef name, Operand::List elements);
+  const Operand::List *listAt(NodeContext &n, size_t i);
+  std::optional<size_t> positionAt(NodeContext &n, size_t i, size_t size);
+  Operand *knownScalar(llvm::StringRef name, int64_t value, mlir::Type elementType);
+  bool expandSequenceInputs();
   mlir::LogicalResult importScan(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
   mlir::LogicalResult importLoop(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
   const Function *findFunction(const Node &node) const;
@@ -105,9 +123,10 @@ private:
   mlir::Block *body = nullptr; // current->block
   size_t functionCount = 0;
   std::set<std::string> usedBounds;
-  std::deque<Operand> operands; // addresses stay
-  std::deque<Tensor> tensors;   // made from attributes
-  std::deque<Node> rewritten;   // nodes of functions with their attributes filled in
+  llvm::StringMap<int64_t> sequenceInputs; // and how many tensors each holds
+  std::deque<Operand> operands;            // addresses stay
+  std::deque<Tensor> tensors;              // made from attributes
+  std::deque<Node> rewritten;              // nodes of functions with their attributes filled in
   llvm::SmallVector<graph::SymbolAttr> symbolAttrs;
   llvm::StringMap<mlir::AffineExpr> dimByName;
 };

@@ -12,11 +12,15 @@ namespace stint::import {
 /// An ONNX value while importing. At least one of `value`, `known`, `tensor`
 /// is set unless it is poison (its node failed).
 struct Operand {
-  graph::GraphTensorType type; // null: poison
+  using List = std::vector<Operand *>;
+  graph::GraphTensorType type; // null: a sequence, an empty optional, or poison
   mlir::Value value;           // made on first use where null
   std::optional<Known> known;
   const Tensor *tensor = nullptr;
   std::string name;
+  std::shared_ptr<List> list; // the tensors of a sequence
+  bool none = false;          // an optional without an element
+  bool poison() const { return !type && !list && !none; }
 };
 
 class Importer;

@@ -54,7 +54,7 @@ private:
   void decodeAttribute(WireReader r, NodeAttribute &attribute, int depth);
   void decodeTensor(WireReader r, Tensor &tensor);
   void decodeValueInfo(WireReader r, ValueInfo &info);
-  void decodeType(WireReader r, ValueInfo &info);
+  void decodeType(WireReader r, ValueInfo &info, int depth = 0);
   void decodeFunction(WireReader r, Function &function);
   void decodeOpset(WireReader r, std::map<std::string, int64_t> &opsets);
   void external(Tensor &tensor, const llvm::StringMap<std::string> &entries);
@@ -81,8 +81,8 @@ void Decoder::decodeOpset(WireReader r, std::map<std::string, int64_t> &opsets) 
   opsets[domain] = version;
 }
 
-void Decoder::decodeType(WireReader r, ValueInfo &info) {
-  while (r.next()) {
+void Decoder::decodeType(WireReader r, ValueInfo &info, int depth) {
+  while (depth <= kMaxNesting && r.next()) {
     if (r.field == 1 || r.field == 8) { // tensor_type, sparse_tensor_type
       info.kind = r.field == 1 ? ValueInfo::Kind::Tensor : ValueInfo::Kind::SparseTensor;
       for (WireReader t = r.message(); t.next();) {
@@ -105,11 +105,17 @@ void Decoder::decodeType(WireReader r, ValueInfo &info) {
         }
       }
     } else if (r.field == 4) {
-      info.kind = ValueInfo::Kind::Sequence;
+      for (WireReader s = r.message(); s.next();)
+        if (s.field == 1)
+          decodeType(s.message(), info, depth + 1);
+      info.kind = info.kind == ValueInfo::Kind::Tensor ? ValueInfo::Kind::Sequence : ValueInfo::Kind::Unknown;
     } else if (r.field == 5) {
       info.kind = ValueInfo::Kind::Map;
     } else if (r.field == 9) {
-      info.kind = ValueInfo::Kind::Optional;
+      // An optional input is given; whether it would be is no question here.
+      for (WireReader o = r.message(); o.next();)
+        if (o.field == 1)
+          decodeType(o.message(), info, depth + 1);
     }
   }
 }

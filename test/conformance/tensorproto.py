@@ -66,9 +66,30 @@ def unpack(kind, data):
     return list(struct.unpack(f"<{len(data) // size}{FORMATS[kind]}", data))
 
 
+def messages(data, number):
+    return [value for field, wire, value in fields(data) if field == number and wire == 2]
+
+
+def read_sequence(path, optional):
+    """The tensors of a SequenceProto, or of the one in an OptionalProto, as bytes."""
+    data = path.read_bytes()
+    if optional:
+        data = b"".join(messages(data, 5))
+    return messages(data, 3)
+
+
+def read_optional(path):
+    """The tensor in an OptionalProto, as bytes; none: the optional is empty."""
+    return next(iter(messages(path.read_bytes(), 3)), None)
+
+
 def read(path):
+    return parse(path.read_bytes(), path.name)
+
+
+def parse(data, name):
     dims, number, raw, values = [], 0, None, []
-    for field, wire, value in fields(path.read_bytes()):
+    for field, wire, value in fields(data):
         if field == 1:
             dims += list(varints(value)) if wire == 2 else [value]
         elif field == 2 and wire == 0:
@@ -80,7 +101,7 @@ def read(path):
         elif field in (5, 7, 11):
             values += list(varints(value)) if wire == 2 else [value]
     if number not in KINDS:
-        raise Unsupported(f"{path.name} isn't a tensor of numbers")
+        raise Unsupported(f"{name} isn't a tensor of numbers")
     kind = KINDS[number]
     if raw is not None:
         values = unpack(kind, raw)
@@ -91,7 +112,7 @@ def read(path):
     elif kind == "uint64":
         values = [value % (1 << 64) for value in values]
     if len(values) != math.prod(dims):
-        raise Unsupported(f"{path.name} isn't a tensor of numbers")
+        raise Unsupported(f"{name} isn't a tensor of numbers")
     return Tensor(kind, tuple(dims), values)
 
 
@@ -108,15 +129,21 @@ def raw_bfloat16(tensor):
     return b"".join(struct.pack("<f", value)[2:] for value in tensor.values)
 
 
-def element_number(port):
-    """TensorProto.DataType of a ValueInfoProto, or 0: type.tensor_type.elem_type."""
-    for number in (2, 1):
-        port = next((value for field, wire, value in fields(port) if field == number and wire == 2), b"")
-    return next((value for field, wire, value in fields(port) if field == 1 and wire == 0), 0)
+def port_type(port):
+    """What a ValueInfoProto holds: (is an optional, is a sequence, TensorProto.DataType or 0)."""
+    port = b"".join(messages(port, 2))
+    optional, sequence = messages(port, 9), []
+    if optional:
+        port = b"".join(messages(optional[0], 1))
+    sequence = messages(port, 4)
+    if sequence:
+        port = b"".join(messages(sequence[0], 1))
+    number = next((value for field, wire, value in fields(b"".join(messages(port, 1))) if field == 1 and wire == 0), 0)
+    return bool(optional), bool(sequence), number
 
 
 def graph_ports(path):
-    """(name, element type) of a model's inputs and outputs, in order."""
+    """(name, type) of a model's inputs and outputs, in order."""
     inputs, outputs = [], []
     for field, _, value in fields(path.read_bytes()):
         if field != 7:  # ModelProto.graph
@@ -124,7 +151,7 @@ def graph_ports(path):
         for inner, _, port in fields(value):
             if inner in (11, 12):  # GraphProto.input, output
                 name = next(text for number, _, text in fields(port) if number == 1).decode()
-                (inputs if inner == 11 else outputs).append((name, element_number(port)))
+                (inputs if inner == 11 else outputs).append((name, port_type(port)))
     return inputs, outputs
 
 
