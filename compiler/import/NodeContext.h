@@ -171,15 +171,21 @@ private:
 // One function a file of `ops/`.
 void addActivations(RuleTable &table);
 void addContractions(RuleTable &table);
+void addEinsum(RuleTable &table);
 void addElementwise(RuleTable &table);
+void addIntegerContractions(RuleTable &table);
+void addLosses(RuleTable &table);
 void addMovements(RuleTable &table);
 void addSlicings(RuleTable &table);
 void addNormalisations(RuleTable &table);
 void addPoolings(RuleTable &table);
 void addQuantisations(RuleTable &table);
+void addRandoms(RuleTable &table);
 void addReductions(RuleTable &table);
 void addRecurrent(RuleTable &table);
 void addResizes(RuleTable &table);
+void addSignals(RuleTable &table);
+void addTraining(RuleTable &table);
 /// Folds the node if it computes on known values only; false if it does not.
 bool foldShapeArithmetic(NodeContext &n);
 

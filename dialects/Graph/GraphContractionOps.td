@@ -28,12 +28,13 @@ def Graph_ConvOp : Graph_Op<"conv", [Pure]> {
     five spatial dimensions and
     `D' = (D + padLow + padHigh - dilation·(K - 1) - 1) floordiv stride + 1`.
     Padded taps multiply by zero. From ONNX Conv (whose weight `[G·O, C, K…]`
-    the importer reshapes); a bias is a separate `graph.add`.
+    the importer reshapes), ConvInteger and QLinearConv; a bias is a separate
+    `graph.add`. One element type; integers wrap.
     Attribute arrays have one value per spatial dimension.
   }];
-  let arguments = (ins Graph_FloatTensor:$input, Graph_FloatTensor:$weight, DenseI64ArrayAttr:$strides,
+  let arguments = (ins Graph_NumberTensor:$input, Graph_NumberTensor:$weight, DenseI64ArrayAttr:$strides,
                        DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$padLow, DenseI64ArrayAttr:$padHigh);
-  let results = (outs Graph_FloatTensor:$result);
+  let results = (outs Graph_NumberTensor:$result);
   // Infers the result type.
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$weight, "::llvm::ArrayRef<int64_t>":$strides,
     "::llvm::ArrayRef<int64_t>":$dilations, "::llvm::ArrayRef<int64_t>":$padLow, "::llvm::ArrayRef<int64_t>":$padHigh)>];

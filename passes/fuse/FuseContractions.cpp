@@ -1,4 +1,4 @@
-// Each float matmul and each convolution that is not depthwise takes the
+// Each float matmul and float convolution that is not depthwise takes the
 // elementwise operations that follow it, as long as they have its shape and
 // layout and their other operands do not depend on the kernel. Growth follows
 // block order and stops at the first user that cannot join: the kernel takes
@@ -22,10 +22,8 @@ static GraphTensorType tensorType(Value value) { return cast<GraphTensorType>(va
 static constexpr size_t kMaxResults = 2;
 
 static bool isContraction(Operation *op) {
-  if (auto conv = dyn_cast<ConvOp>(op))
-    return !conv.isDepthwise();
-  auto matmul = dyn_cast<MatMulOp>(op);
-  return matmul && isFloat(tensorType(matmul.getResult()).getElementType());
+  auto conv = dyn_cast<ConvOp>(op);
+  return (isa<MatMulOp>(op) || (conv && !conv.isDepthwise())) && isFloat(tensorType(op->getResult(0)).getElementType());
 }
 
 static void fuse(Operation *contraction) {

@@ -124,6 +124,13 @@ private:
         dims.push_back(i);
       dims.push_back(0);
       require(op, 1, order(dims));
+    } else if (!isFloat(tensorType(op.getResult()).getElementType())) {
+      // A loop nest, whose vectors run along the output channels.
+      dims = {0};
+      for (int64_t i = 3; i <= rank; ++i)
+        dims.push_back(i);
+      dims.append({2, 1});
+      require(op, 1, order(dims));
     } else {
       dims = {0, 1};
       for (int64_t i = 3; i <= rank; ++i)

@@ -1,14 +1,14 @@
 // Matrix products and convolutions.
-#include "compiler/import/NodeContext.h"
 #include "compiler/import/Windows.h"
+#include "compiler/import/ops/Contractions.h"
 
 using namespace mlir;
 using namespace stint;
 using namespace stint::import;
 using graph::GraphTensorType;
 
-/// numpy.matmul of two values: vectors get a dimension for the product only.
-static FailureOr<Value> matmul(NodeContext &n, Value a, Value b) {
+// Vectors get a dimension for the product only.
+FailureOr<Value> stint::import::matmul(NodeContext &n, Value a, Value b) {
   GraphTensorType ta = n.typeOf(a), tb = n.typeOf(b);
   if (ta.getRank() == 0 || tb.getRank() == 0)
     return n.malformed("operands must not be scalars");
@@ -49,28 +49,6 @@ static FailureOr<Value> matmul(NodeContext &n, Value a, Value b) {
 
 static LogicalResult matMul(NodeContext &n) {
   auto result = matmul(n, n.in(0), n.in(1));
-  if (failed(result))
-    return failure();
-  n.out(0, *result);
-  return success();
-}
-
-static LogicalResult matMulInteger(NodeContext &n) {
-  Type i32 = n.b.getI32Type();
-  Value sides[2];
-  for (size_t i : {0, 1}) {
-    sides[i] = n.cast(n.in(i), i32);
-    if (!n.has(i + 2))
-      continue;
-    Value zero = n.cast(n.in(i + 2), i32);
-    if (n.rank(i + 2) == 1 && i == 0) // one zero point a row
-      zero = n.reshape(zero, {n.type(2).getDim(0), n.dim(1)});
-    SmallVector<Value> v = {sides[i], zero};
-    if (failed(n.unify(v)))
-      return failure();
-    sides[i] = n.sub(v[0], v[1]);
-  }
-  auto result = matmul(n, sides[0], sides[1]);
   if (failed(result))
     return failure();
   n.out(0, *result);
@@ -122,17 +100,18 @@ static LogicalResult addBias(NodeContext &n, Value &result, size_t input) {
   return success();
 }
 
-static LogicalResult conv(NodeContext &n) {
-  int64_t rank = n.rank(0), spatial = rank - 2;
-  if (spatial < 1 || n.rank(1) != rank)
+FailureOr<Value> stint::import::convolve(NodeContext &n, Value x, Value weight) {
+  GraphTensorType type = n.typeOf(x), weightType = n.typeOf(weight);
+  int64_t rank = type.getRank(), spatial = rank - 2;
+  if (spatial < 1 || weightType.getRank() != rank)
     return n.malformed("input and weight must have one rank, 3 or more");
   if (spatial > 5)
     return n.unsupported("more than 5 spatial dimensions");
-  if (n.element(0) != n.element(1))
+  if (type.getElementType() != weightType.getElementType())
     return n.malformed("input and weight must have one element type");
   SmallVector<int64_t> kernel;
   for (int64_t i = 0; i < spatial; ++i) {
-    auto size = n.type(1).getStaticDim(i + 2);
+    auto size = weightType.getStaticDim(i + 2);
     if (!size)
       return n.unsupported("the kernel's size is not constant");
     kernel.push_back(*size);
@@ -142,25 +121,28 @@ static LogicalResult conv(NodeContext &n) {
   auto window = readWindow(n, kernel);
   if (failed(window))
     return failure();
-  if (failed(checkWindow(n, *window, n.type(0).getShape().drop_front(2))))
+  if (failed(checkWindow(n, *window, type.getShape().drop_front(2))))
     return failure();
   int64_t group = n.getInt("group", 1);
-  auto outputs = n.type(1).getStaticDim(0), channels = n.type(1).getStaticDim(1);
+  auto outputs = weightType.getStaticDim(0), channels = weightType.getStaticDim(1);
   if (!outputs || !channels)
     return n.unsupported("the number of channels is not constant");
   if (group < 1 || *outputs % group)
     return n.malformed("output channels are not a multiple of the groups");
-  if (!n.same(n.type(0).getDim(1), n.dim(group * *channels)))
+  if (!n.same(type.getDim(1), n.dim(group * *channels)))
     return n.malformed("the input's channels are not groups times the weight's");
   SmallVector<AffineExpr> shape = {n.dim(group), n.dim(*outputs / group), n.dim(*channels)};
   for (int64_t size : kernel)
     shape.push_back(n.dim(size));
-  Value weight = n.reshape(n.in(1), shape);
-  Value result =
-      n.make<graph::ConvOp>(n.in(0), weight, window->strides, window->dilations, window->padLow, window->padHigh);
-  if (failed(addBias(n, result, 2)))
+  return n.make<graph::ConvOp>(x, n.reshape(weight, shape), window->strides, window->dilations, window->padLow,
+                               window->padHigh);
+}
+
+static LogicalResult conv(NodeContext &n) {
+  auto result = convolve(n, n.in(0), n.in(1));
+  if (failed(result) || failed(addBias(n, *result, 2)))
     return failure();
-  n.out(0, result);
+  n.out(0, *result);
   return success();
 }
 
@@ -276,7 +258,6 @@ static LogicalResult convTranspose(NodeContext &n) {
 
 void stint::import::addContractions(RuleTable &t) {
   t.add("MatMul", 2, matMul);
-  t.add("MatMulInteger", 2, matMulInteger);
   t.add("Gemm", 2, gemm);
   t.add("Conv", 2, conv);
   t.add("ConvTranspose", 2, convTranspose);

@@ -298,23 +298,6 @@ static LogicalResult identity(NodeContext &n) {
   return success();
 }
 
-static LogicalResult dropout(NodeContext &n) {
-  bool training = n.opset < 7 && !n.getInt("is_test", 0);
-  if (n.has(2)) {
-    const Known *k = n.known(2);
-    auto value = k && k->elements.size() == 1 ? k->elements[0].integer() : std::nullopt;
-    training = !value || *value;
-  }
-  if (training)
-    return n.unsupported("training mode; export the model for inference");
-  n.forward(0, 0);
-  if (n.wants(1)) { // the mask: everything is kept; before opset 10 of the input's type
-    Type type = n.opset < 10 ? n.element(0) : Type(n.b.getI1Type());
-    n.out(1, n.broadcast(n.scalar(type, 1), n.type(0).getShape()));
-  }
-  return success();
-}
-
 /// Always folded, unless the result is larger than shape arithmetic may be.
 static LogicalResult sizeOfShape(NodeContext &n) { return n.unsupported("cannot fold it"); }
 
@@ -330,7 +313,6 @@ void stint::import::addMovements(RuleTable &t) {
   t.add("DepthToSpace", 1, depthToSpace);
   t.add("SpaceToDepth", 1, spaceToDepth);
   t.add("Identity", 1, identity);
-  t.add("Dropout", 1, dropout);
   t.add("Shape", 1, sizeOfShape);
   t.add("Size", 1, sizeOfShape);
 }

@@ -51,20 +51,71 @@ static std::optional<SmallVector<float>> floats(NodeContext &n, size_t input) {
   return values;
 }
 
+/// spatial=0: every position of a channel has statistics of its own.
+static LogicalResult normalisePositions(NodeContext &n) {
+  SmallVector<Value> v = {n.in(0)};
+  for (size_t i = 1; i < 5; ++i) {
+    if (n.rank(i) != n.rank(0) - 1)
+      return n.malformed("scale, bias, mean and variance must have the shape of one batch element");
+    v.push_back(n.in(i));
+  }
+  if (failed(n.unify(v)))
+    return failure();
+  Value scaled = n.mul(rsqrtDivide(n, n.sub(v[0], v[3]), v[4], n.getFloat("epsilon", 1e-5f)), v[1]);
+  n.out(0, n.add(scaled, v[2]));
+  return success();
+}
+
+/// Normalises with the batch's own mean and variance. Further results are the
+/// running statistics, then (before opset 14) those of the batch.
+static LogicalResult trainBatchNormalization(NodeContext &n) {
+  int64_t rank = n.rank(0);
+  SmallVector<int64_t> axes = {0};
+  for (int64_t i = 2; i < rank; ++i)
+    axes.push_back(i);
+  Type type = n.element(0);
+  // f16 and bf16 are summed in f32.
+  bool narrow = type.isF16() || type.isBF16();
+  Value x = narrow ? n.cast(n.in(0), n.b.getF32Type()) : n.in(0);
+  auto [centred, variance] = centre(n, x, axes);
+  Value mean = n.reduce(ReduceKind::mean, x, axes);
+  Value result = n.cast(rsqrtDivide(n, centred, variance, n.getFloat("epsilon", 1e-5f)), type);
+  auto scale = perChannel(n, 1, rank), bias = perChannel(n, 2, rank);
+  if (failed(scale) || failed(bias) || failed(scaleAndShift(n, result, *scale, *bias)))
+    return failure();
+  n.out(0, result);
+  float momentum = n.getFloat("momentum", 0.9f);
+  Value batch[] = {mean, variance};
+  for (size_t i : {0, 1}) {
+    Type own = n.element(3 + i);
+    Value v = n.cast(n.reshape(batch[i], {n.type(0).getDim(1)}), own);
+    Value before = n.reshape(n.in(3 + i), {n.type(0).getDim(1)});
+    n.out(1 + i, n.add(n.mul(before, n.scalar(own, momentum)), n.mul(v, n.scalar(own, 1 - momentum))));
+    n.out(3 + i, v);
+  }
+  return success();
+}
+
 static LogicalResult batchNormalization(NodeContext &n) {
   int64_t rank = n.rank(0);
   if (rank < 2)
     return n.malformed("the input must have a channel dimension");
-  if (n.getInt("training_mode", 0) || n.getInt("spatial", 1) == 0 || (n.opset < 7 && !n.getInt("is_test", 0)))
-    return n.unsupported("training mode or spatial=0; export the model for inference");
-  for (size_t i = 1; i < n.node.outputs.size(); ++i)
-    if (n.wants(i))
-      return n.unsupported("it asks for running statistics, a training result; export the model for inference");
+  bool moreResults = llvm::any_of(llvm::seq<size_t>(1, n.node.outputs.size()), [&](size_t i) { return n.wants(i); });
+  bool training = n.opset >= 14  ? n.getInt("training_mode", 0) != 0
+                  : n.opset >= 7 ? moreResults
+                                 : !n.getInt("is_test", 0);
+  if (n.opset < 9 && !n.getInt("spatial", 1)) {
+    if (training)
+      return n.unsupported("training with spatial=0");
+    return normalisePositions(n);
+  }
   double epsilon = n.getFloat("epsilon", 1e-5f);
   Value x = n.in(0);
   for (size_t i = 1; i < 5; ++i)
     if (n.rank(i) != 1 || !n.same(n.type(i).getDim(0), n.type(0).getDim(1)))
       return n.malformed("scale, bias, mean and variance must have one value a channel");
+  if (training)
+    return trainBatchNormalization(n);
   auto scale = floats(n, 1), bias = floats(n, 2), mean = floats(n, 3), variance = floats(n, 4);
   if (scale && bias && mean && variance && n.element(0).isF32()) {
     // Constants: y = x · s + t, computed here in double.

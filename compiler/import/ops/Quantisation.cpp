@@ -1,5 +1,5 @@
 // Linear quantisation as plain arithmetic.
-#include "compiler/import/NodeContext.h"
+#include "compiler/import/ops/Quantisation.h"
 
 using namespace mlir;
 using namespace stint;
@@ -43,8 +43,7 @@ static LogicalResult dequantizeLinear(NodeContext &n) {
   return success();
 }
 
-/// saturate(round(x) + zero): to an 8- or 16-bit type.
-static Value quantise(NodeContext &n, Value scaled, Value zero, Type type) {
+Value stint::import::quantise(NodeContext &n, Value scaled, Value zero, Type type) {
   Value rounded = n.make<graph::RoundOp>(scaled);
   if (zero)
     rounded = n.add(rounded, n.cast(zero, n.typeOf(rounded).getElementType()));
