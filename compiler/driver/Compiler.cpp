@@ -136,7 +136,11 @@ bool Compilation::work() {
   if (!passes("memory", [&](OpPassManager &passes) { addMemoryPasses(passes, search); }))
     return false;
   planContract();
+  if (options.onPlan)
+    options.onPlan(*model.module);
   switch (options.emit) {
+  case Emit::Nothing:
+    return true;
   case Emit::Plan:
   case Emit::Kernel:
   case Emit::Llvm:
@@ -163,6 +167,7 @@ bool Compilation::readModel() {
   result.time.stage("import");
   import::ImportOptions importOptions;
   importOptions.dims = options.dims;
+  importOptions.otherDims = options.otherDims;
   importOptions.bounds = options.bounds;
   importOptions.states = options.states;
   importOptions.constants = options.constants;

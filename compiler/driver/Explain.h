@@ -7,8 +7,9 @@
 
 namespace stint::driver {
 
-/// Prints every operator with its count and what is wrong with it, and every
-/// dynamic dimension. Returns the exit code.
+/// Prints every operator with its count, how its nodes run or what is wrong with
+/// them, every dynamic dimension, FLOPs, weights and the arena. Returns the exit
+/// code.
 int explain(const Options &options, bool json, llvm::raw_ostream &os, import::Diagnostics &diagnostics);
 
 } // namespace stint::driver

@@ -5,6 +5,7 @@
 #include "compiler/import/Importer.h"
 #include "llvm/Support/Error.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ enum class Emit {
   Assembly,      // per variant
   Object,        // an ELF object per variant
   StaticLibrary, // an archive of the kernels, and a header
+  Nothing,       // for Options.onPlan
 };
 /// The word for `--emit`, or nullopt.
 std::optional<Emit> parseEmit(llvm::StringRef word);
@@ -46,6 +48,10 @@ struct Options {
   std::optional<uint64_t> maxRam; // bytes a device may commit
   uint64_t seed = 0;              // of searches by chance
   Emit emit = Emit::File;
+  /// Bounds of dynamic dimensions that `dims` doesn't have.
+  std::optional<import::DimBounds> otherDims;
+  /// Sees the plan with its memory.
+  std::function<void(mlir::ModuleOp)> onPlan;
 };
 
 /// Adds `NAME=N` or `NAME=LO..HI`. Errors say what is wrong with the text.

@@ -354,6 +354,8 @@ llvm::Error PlanTables::buildEntry(plan::EntryOp op) {
       dispatch->dims = collect(source.getDims(), registers);
       dispatch->grid = collect(source.getGrid(), registers);
       dispatch->tile = collect(source.getTile(), registers);
+      if (source.getFlops())
+        dispatch->flops_reg = reg(source.getFlops());
       for (auto node : source.getNodes().getAsRange<StringAttr>())
         dispatch->nodes.push_back(nodes(node));
       entry->body.emplace_back(plan::Opcode::dispatch, 0, entry->dispatches.size(), 0, 0);

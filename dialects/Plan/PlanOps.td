@@ -85,17 +85,17 @@ def Plan_DispatchOp : Plan_Op<"dispatch", [AttrSizedOperandSegments, DeclareOpIn
     `inputs` are read, `outputs` written: together the kernel's buffers, in
     the order of the kernel function's arguments and results. `dims` are the
     values of the kernel's symbols (its `graph.symbols`). `nodes` names the
-    ONNX nodes the kernel computes.
+    ONNX nodes the kernel computes, `flops` is how much arithmetic that is.
 
     `plan.dispatch @conv(%x, %w) -> (%y) dims(%n) grid(%a, %b, %c) tile(%d, %e, %f)`
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Plan_Buffer>:$inputs, Variadic<Plan_Buffer>:$outputs,
                        Variadic<Plan_Register>:$dims, Variadic<Plan_Register>:$grid, Variadic<Plan_Register>:$tile,
-                       DefaultValuedAttr<StrArrayAttr, "{}">:$nodes);
+                       Optional<Plan_Register>:$flops, DefaultValuedAttr<StrArrayAttr, "{}">:$nodes);
   let hasVerifier = 1;
   let assemblyFormat = [{
     $kernel `(` $inputs `)` `->` `(` $outputs `)` `dims` `(` $dims `)` `grid` `(` $grid `)` `tile` `(` $tile `)`
-    attr-dict
+    (`flops` `(` $flops^ `)`)? attr-dict
   }];
 }
 

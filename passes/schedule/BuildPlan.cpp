@@ -12,6 +12,7 @@
 #include "passes/Views.h"
 #include "passes/schedule/PlanRegisters.h"
 
+#include "dialects/Graph/Flops.h"
 #include "dialects/Graph/KernelGrid.h"
 #include "dialects/Graph/Locations.h"
 #include "dialects/Graph/Shapes.h"
@@ -220,8 +221,10 @@ private:
     SetVector<StringRef> nodes;
     collectNodes(call.getLoc(), nodes);
     SmallVector<Value> dims = registers.regs(own), gridRegs = registers.regs(units), tileRegs = registers.regs(tile);
+    AffineExpr flops = flopsOf(kernel.getBody().front());
+    Value flopsReg = flops ? registers.reg(flops.replaceSymbols(own)) : Value();
     registers.work<plan::DispatchOp>(call.getLoc(), call.getKernelAttr(), inputBuffers, outputBuffers, dims, gridRegs,
-                                     tileRegs, builder.getStrArrayAttr(nodes.getArrayRef()));
+                                     tileRegs, flopsReg, builder.getStrArrayAttr(nodes.getArrayRef()));
     return success();
   }
 

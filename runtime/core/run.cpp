@@ -188,6 +188,9 @@ void Run::report(uint32_t index, const Dispatch &dispatch) {
   event.size = sizeof(event);
   event.dispatch = index;
   event.kernel = plan.kernels[dispatch.kernel].name;
+  for (uint32_t i = 0; i < dispatch.buffers.size; ++i)
+    (i + dispatch.resultCount < dispatch.buffers.size ? event.bytes_read : event.bytes_written) +=
+        session.arguments[i].size;
   event.flops = dispatch.flopsReg == noRegister ? -1 : session.registers[dispatch.flopsReg];
   for (uint32_t thread = 0; thread < session.threads; ++thread) {
     const ThreadRecord &record = session.records[thread];

@@ -96,6 +96,8 @@ void addEvent(const Job &job, const stint_profile_event &event, int64_t start, T
             jsonString(event.kernel ? event.kernel : "?", kernel, sizeof kernel), event.thread,
             static_cast<double>(event.begin_ns - start) / 1e3, duration / 1e3, event.dispatch,
             static_cast<unsigned long long>(event.workgroups));
+  text->add("\"bytes_read\": %llu, \"bytes_written\": %llu, ", static_cast<unsigned long long>(event.bytes_read),
+            static_cast<unsigned long long>(event.bytes_written));
   if (event.flops >= 0)
     text->add("\"flops\": %lld, ", static_cast<long long>(event.flops));
   text->add("\"nodes\": ");

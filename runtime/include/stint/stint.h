@@ -421,6 +421,8 @@ typedef struct stint_profile_event {
   int64_t begin_ns, end_ns;
   uint64_t workgroups; // done by this thread
   int64_t flops;       // of the whole dispatch; -1: not known
+  // Bytes of the whole dispatch's operands and results, each counted once.
+  uint64_t bytes_read, bytes_written;
 } stint_profile_event;
 // Called on the thread that calls run, after each dispatch, once per thread
 // that took part.

@@ -1,0 +1,64 @@
+"""stint explain: how every operator runs, what can't, bounds, FLOPs, memory."""
+import json
+
+import onnxfile as onnx
+import support
+
+FOLDER = support.folder("explain")
+
+
+def small():
+    path = FOLDER / "small.onnx"
+    path.write_bytes(onnx.small_model())
+    return path
+
+
+def bounded():
+    done = support.expect(support.run([support.STINT, "explain", small(), "--dim", "n=1..4"]), 0, "n (input 'x' axis 0): 1..4",
+                          "1 contraction", "arena")
+    lines = [line.split() for line in done.text.splitlines()]
+    matmul = next(line for line in lines if line[:1] == ["MatMul"])
+    assert matmul[1:3] == ["13", "1"] and matmul[4:] == ["1", "contraction"], matmul
+    root = json.loads(support.expect(support.run([support.STINT, "explain", small(), "--dim", "n=1..4", "--json"]), 0)
+                      .stdout)
+    # 4 rows of 8 times [8, 4], then a sum and a maximum of each of the 16.
+    assert root["flops"] == 2 * 4 * 8 * 4 + 2 * 16, root["flops"]
+    assert root["weight_bytes"] >= (8 * 4 + 4) * 4 and root["supported"], root
+    assert root["dynamic_dimensions"] == [{"name": "n", "where": "input 'x' axis 0", "lower": 1, "upper": 4}]
+    by_name = {use["operator"]: use for use in root["operators"]}
+    assert by_name["MatMul"]["contraction"] == 1 and by_name["Relu"]["contraction"] == 1, by_name
+
+
+def unbounded():
+    done = support.expect(support.run([support.STINT, "explain", small()]), 0, "--dim n=LO..HI", "give every dynamic")
+    assert "GFLOP" not in done.text
+
+
+def unsupported():
+    path = FOLDER / "unsupported.onnx"
+    path.write_bytes(onnx.model([onnx.node("Relu", ["x"], ["a"]), onnx.node("NoSuchThing", ["a"], ["b"], name="first"),
+                                 onnx.node("NorThis", ["b"], ["y"], name="second")],
+                                [onnx.value("x", [2])], [onnx.value("y", [2])]))
+    done = support.run([support.STINT, "explain", path])
+    support.expect(done, 3, "unsupported: 1", "'first'", "'second'", "2 nodes are not supported")
+    root = json.loads(support.run([support.STINT, "explain", path, "--json"]).stdout)
+    assert [node["node"] for node in root["unsupported"]] == ["first", "second"] and not root["supported"]
+
+
+def trace():
+    """The profile of a run says what each dispatch moved and computed."""
+    plan, out = FOLDER / "small.stint", FOLDER / "trace.json"
+    support.expect(support.compile_model(small(), plan, "--dim", "n=1..4"), 0)
+    x = FOLDER / "x.npy"
+    support.tensors.write_npy(x, (4, 8), support.tensors.array.array("f", [0.5] * 32), "<f4")
+    support.expect(support.run([support.RUN, plan, "--input", x, "--profile", out, "--threads", "1"]), 0)
+    events = json.loads(out.read_text())["traceEvents"]
+    assert len(events) == 1, events
+    facts = events[0]["args"]
+    assert facts["flops"] == 288 and facts["bytes_written"] == 64 and facts["bytes_read"] >= 4 * 8 * 4, facts
+    assert "MatMul" in facts["nodes"] and "Relu" in facts["nodes"] and events[0]["dur"] > 0, events
+
+
+def tests():
+    for function in (bounded, unbounded, unsupported, trace):
+        yield function.__name__, function
