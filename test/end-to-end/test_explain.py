@@ -30,7 +30,7 @@ def bounded():
 
 
 def unbounded():
-    done = support.expect(support.run([support.STINT, "explain", small()]), 0, "--dim n=LO..HI", "give every dynamic")
+    done = support.expect(support.run([support.STINT, "explain", small()]), 0, "n=LO..HI", "give every dynamic")
     assert "GFLOP" not in done.text
 
 
