@@ -28,12 +28,14 @@ def inputs(model, case):
 
 
 def compile_flags(model, folder, dims=None):
-    """Bounds of dimensions, and inputs that are constants, whose files are written into the folder."""
+    """Bounds of dimensions, states, and inputs that are constants, whose files are written into the folder."""
     flags = [flag for name, bounds in (dims or model["dims"]).items() for flag in ("--dim", f"{name}={bounds}")]
     for name, number in model.get("constants", {}).items():
         file = folder / f"{name}-{number}.pb"
         file.write_bytes(onnxfile.tensor(name, [], [number], onnxfile.INT64))
         flags += ["--constant", f"{name}={file}"]
+    for before, after in model.get("state", {}).items():
+        flags += ["--state", f"{before}={after}"]
     return flags
 
 

@@ -1,5 +1,4 @@
 """What end-to-end tests share: the programs, running them, comparing tensors."""
-import itertools
 import os
 import pathlib
 import shutil
@@ -126,56 +125,49 @@ def run_case(program, name, case, label, *flags):
     return paths
 
 
-def hear(program, name, case, label, *flags, most=None):
-    """A recording (the first `most` frames of it), a process for each frame, with the state in files between
-    them: like run_case, but the one output is all the first values in a row."""
-    model, plan = CASES[name], real_plan(name)
-    (state, next_state), = model["state"].items()
-    frame, first, old, new = (folder("outputs") / f"{case['name']}-{label}.{part}.npy"
-                              for part in ("frame", "first", "old", "new"))
-    shape = model["state-shape"]
-    tensors.write_npy(old, shape, tensors.array.array("f", bytes(4 * shape[0] * shape[1] * shape[2])))
-    answers = tensors.array.array("f")
-    for tensor in itertools.islice(cases.frames(model, case["recording"]), most):
-        tensors.write_npy(frame, *tensor)
-        expect(run([*program, plan, "--input", f"input={frame}", "--input", f"{state}={old}", "--output",
-                    f"output={first}", "--output", f"{next_state}={new}", *flags]), 0)
-        answers.extend(tensors.read_npy(first)[1])
-        old, new = new, old
-    path = folder("outputs") / f"{case['name']}-{label}.npy"
-    tensors.write_npy(path, (len(answers),), answers)
+def hear(program, name, case, label, *flags):
+    """A recording, a run for each frame with the state inside: like run_case, but the one output is what all runs
+    gave first, in a row."""
+    frames, path = (folder("outputs") / f"{case['name']}-{label}.{part}npy" for part in ("frames.", ""))
+    values, count = tensors.array.array("f"), 0
+    for shape, frame in cases.frames(CASES[name], case["recording"]):
+        values.extend(frame)
+        count += 1
+    tensors.write_npy(frames, (count, *shape), values)
+    path.unlink(missing_ok=True)
+    expect(run([*program, real_plan(name), "--sequence", "--input", f"input={frames}", "--output",
+                f"output={path}", *flags], timeout=900), 0)
+    heard = tensors.read_npy(path)[1]
+    tensors.write_npy(path, (len(heard),), heard)
     return [path]
 
 
-def answer(program, name, case, label, *flags, most=None):
+def answer(program, name, case, label, *flags):
     if CASES[name]["input"] != "speech":
         return run_case(program, name, case, label, *flags)
     if not pathlib.Path(case["recording"]).is_file():
         raise Skipped(f"no {case['recording']} (Debian's pocketsphinx-testdata)")
-    return hear(program, name, case, label, *flags, most=most)
+    return hear(program, name, case, label, *flags)
 
 
-def difference(path, golden, every=1, most=None):
-    """Largest absolute difference over largest absolute value. The golden file holds one of `every` values; there
-    may be only `most` values of a recording."""
+def difference(path, golden, every=1):
+    """Largest absolute difference over largest absolute value; the golden file holds one of `every` values."""
     shape, values = tensors.read_npy(path)
     wanted_shape, wanted = tensors.read_npy(golden)
     assert all(a == a for a in values), "an output is not a number"
     if every > 1:
         values = values[::every]
         shape = (len(values),)
-    if most and len(values) < len(wanted):
-        wanted_shape, wanted = (most,), wanted[:most]
     assert tuple(shape) == tuple(wanted_shape), f"shape {shape}, expected {wanted_shape}"
     largest = max(map(abs, wanted))
     return max(abs(a - b) for a, b in zip(values, wanted)) / largest
 
 
-def compare(paths, name, case, most=None):
+def compare(paths, name, case):
     """Answers of a case against its golden files: the largest difference."""
     worst = 0.0
     for path, (output, golden, every) in zip(paths, cases.outputs(CASES[name], case), strict=True):
-        error = difference(path, golden, every, most)
+        error = difference(path, golden, every)
         assert error <= TOLERANCE, f"{output or 'the output'} differs by {error:.2e} of the largest value"
         worst = max(worst, error)
     return worst

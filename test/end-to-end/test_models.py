@@ -3,16 +3,15 @@ machine or qemu can execute, at several shapes; bits for any number of threads;
 bytes of the plan for every compilation.
 """
 import filecmp
+import math
+import pathlib
 
 import support
 
 
-FEW = 5  # frames of a recording, where the whole one takes too long
-
-
-def compare(name, case, command, label, most=None):
+def compare(name, case, command, label):
     def test():
-        error = support.compare(support.answer(command(), name, case, label, most=most), name, case, most)
+        error = support.compare(support.answer(command(), name, case, label), name, case)
         return f"differs by {error:.1e}"
     return test
 
@@ -27,15 +26,14 @@ def each_variant(name, case, machine):
     def test():
         worst, ran, left = 0.0, [], []
         program = [support.RUN] if machine == 1 else support.qemu("max")
-        most = FEW if machine == 2 and support.CASES[name]["input"] == "speech" else None
         names = variants(name, machine)
         assert len(names) >= 3, f"the plan has only {names}"
         for variant in names:
             if support.run([*program, support.real_plan(name), "--info", "--variant", variant]).returncode == 3:
                 left.append(variant)
                 continue
-            paths = support.answer(program, name, case, variant, "--variant", variant, most=most)
-            worst = max(worst, support.compare(paths, name, case, most))
+            paths = support.answer(program, name, case, variant, "--variant", variant)
+            worst = max(worst, support.compare(paths, name, case))
             ran.append(variant)
         # Every x86-64 machine of today runs the first two; qemu's "max" all of AArch64's.
         assert len(ran) >= (2 if machine == 1 else len(names)), f"only {ran} ran, {left} were refused"
@@ -86,6 +84,39 @@ def verified(name):
     return test
 
 
+def state_outside(name, frames):
+    """The state as an input and an output, the sample rate an input too, so that Ifs stay: a process for each
+    frame, the state in files between them."""
+    def test():
+        model, case = support.CASES[name], support.CASES[name]["cases"][0]
+        if not pathlib.Path(case["recording"]).is_file():
+            raise support.Skipped(f"no {case['recording']} (Debian's pocketsphinx-testdata)")
+        plan = support.folder("plans") / f"{name}-state-outside.stint"
+        flags = support.dim_flags({**model, "state": {}, "constants": {}})
+        support.expect(support.compile_model(support.MODELS / model["file"], plan, *flags), 0)
+        (state, next_state), = model["state"].items()
+        frame, first, old, new = (support.folder("outputs") / f"{name}-{part}.npy"
+                                  for part in ("frame", "first", "old", "new"))
+        shape = model["state-shape"]
+        support.tensors.write_npy(old, shape, support.tensors.array.array("f", bytes(4 * math.prod(shape))))
+        constants = []
+        for constant, number in model["constants"].items():
+            path = support.folder("inputs") / f"{constant}-{number}.npy"
+            support.tensors.write_npy(path, (), support.tensors.array.array("q", [number]))
+            constants += ["--input", f"{constant}={path}"]
+        wanted = support.tensors.read_npy(support.cases.outputs(model, case)[0][1])[1]
+        worst = 0.0
+        for number, tensor in zip(range(frames), support.cases.frames(model, case["recording"])):
+            support.tensors.write_npy(frame, *tensor)
+            support.expect(support.run([support.RUN, plan, "--input", f"input={frame}", "--input", f"{state}={old}",
+                                        *constants, "--output", f"output={first}", "--output", f"{next_state}={new}"]), 0)
+            worst = max(worst, abs(support.tensors.read_npy(first)[1][0] - wanted[number]))
+            old, new = new, old
+        assert worst <= support.TOLERANCE, f"differs by {worst:.2e}"
+        return f"differs by {worst:.1e}"
+    return test
+
+
 def twins():
     """Two spellings of one model, with Ifs and without, hear the same in a recording."""
     def test():
@@ -106,11 +137,8 @@ def tests():
             yield f"{case['name']}/x86-64", compare(name, case, lambda: [support.RUN], "x86")
         for cpu in ("cortex-a53", "cortex-a76", "max"):
             for case in emulated if cpu == "max" else emulated[:1]:
-                most = None
-                if model["input"] == "speech":
-                    most = case.get("emulate") if cpu == "max" else FEW
                 yield (f"{case['name']}/aarch64-{cpu}",
-                       compare(name, case, lambda cpu=cpu: support.qemu(cpu), f"aarch64-{cpu}", most))
+                       compare(name, case, lambda cpu=cpu: support.qemu(cpu), f"aarch64-{cpu}"))
         yield f"{name}/x86-64-variants", each_variant(name, model["cases"][0], 1)
         yield f"{name}/aarch64-variants", each_variant(name, model["cases"][0], 2)
         yield f"{name}/same-bytes", same_bytes(name)
@@ -118,4 +146,5 @@ def tests():
             yield f"{name}/threads", threads(name, model["cases"][1])
             yield f"{name}/verify", verified(name)
     yield "open-nsfw/neighbours", neighbours("open-nsfw", "nsfw-1", "nsfw-2", 1)
+    yield "silero-vad-v5/state-outside", state_outside("silero-vad-v5", 20)
     yield "silero-vad-v6/twins", twins()

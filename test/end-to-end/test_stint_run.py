@@ -3,6 +3,7 @@ import json
 import os
 import re
 
+import onnxfile
 import support
 import test_run_errors
 
@@ -31,6 +32,24 @@ def info():
 def summary():
     text = call("--input", given()).stdout.decode()
     assert re.search(r"y: f32 \[3, 4\]\n  first: \S+ .*\n  argmax: \[\d, \d\] = ", text), text
+
+
+def sequence():
+    """A run for each element of the first dimension; outputs are stacked."""
+    path, out = FOLDER / "steps.npy", FOLDER / "steps-y.npy"
+    values = support.tensors.array.array("f", (i * 7 % 11 - 5 for i in range(80)))
+    support.tensors.write_npy(path, (5, 2, 8), values)
+    out.unlink(missing_ok=True)
+    call("--sequence", "--input", path, "--output", out)
+    shape, found = support.tensors.read_npy(out)
+    rows = onnxfile.small_answer([values[i:i + 8] for i in range(0, 80, 8)])
+    assert tuple(shape) == (5, 2, 4), shape
+    assert all(abs(a - b) < 1e-5 for a, b in zip(found, sum(rows, []), strict=True)), found
+    call("--sequence", "--input", path, words=["y: f32 [2, 4]"])
+    call("--sequence", "--input", given(), code=1, words=["number of dimensions"])
+    call("--sequence", "--input", path, "--bench", 2, code=2, words=["--sequence", "--bench"])
+    support.tensors.write_npy(path, (0, 2, 8), support.tensors.array.array("f"))
+    call("--sequence", "--input", path, code=1, words=["first dimension"])
 
 
 def bench():
@@ -98,5 +117,6 @@ def tests():
     yield "null-device", null_device
     yield "timeout", timeout
     yield "cpus", cpus
+    yield "sequence", sequence
     yield "size", size
     yield "help", help_text

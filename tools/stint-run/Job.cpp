@@ -274,6 +274,9 @@ int readInputs(Job *job) {
     }
     if (endsWith(files[i], ".raw")) {
       tensor.type = info.type;
+      if (!shaped[i] && options.sequence)
+        return fail(ExitUsage, "'%s' has no shape of its own: give --shape, with the number of runs in front",
+                    files[i]);
       for (uint32_t axis = 0; !shaped[i] && axis < info.rank; ++axis) {
         stint_dim_info bounds = dim(*job, false, i, axis);
         if (bounds.lower != bounds.upper || bounds.lower < 0)
@@ -289,6 +292,9 @@ int readInputs(Job *job) {
     }
     if (int code = readTensor(files[i], &tensor))
       return code;
+    if (options.sequence)
+      if (int code = takeSteps(job, &tensor, files[i]))
+        return code;
     if (int code = checkInput(*job, i, files[i]))
       return code;
   }
@@ -374,7 +380,7 @@ int openSession(Job *job) {
   if (status.code)
     return failStatus(status, job->model, "can't make a session");
 
-  for (uint32_t i = 0; i < job->inputCount; ++i) {
+  for (uint32_t i = 0; i < job->inputCount && !options.sequence; ++i) {
     const Tensor &tensor = job->inputs[i];
     status =
         stint_session_bind_input(job->session, i, tensor.data.data(), tensor.data.size(), tensor.rank, tensor.dims);

@@ -17,6 +17,7 @@ struct Job {
   uint32_t entry = 0;
   Tensor *inputs = nullptr; // one per input
   uint32_t inputCount = 0;
+  int64_t steps = 0;                  // runs of --sequence: inputs hold so many tensors of their shape
   const char **outputFiles = nullptr; // one per output, null: not wanted
   uint32_t outputCount = 0;
 
@@ -41,6 +42,10 @@ struct Job {
 // Writes the outputs asked for.
 [[nodiscard]] int writeOutputs(Job *job);
 
+// Sequence.cpp: a run for each element of the inputs' first dimension. takeSteps
+// takes that dimension off a tensor that was read from the file.
+[[nodiscard]] int takeSteps(Job *job, Tensor *tensor, const char *path);
+[[nodiscard]] int runSequence(Job *job);
 // Info.cpp: what the plan holds and needs.
 [[nodiscard]] int printInfo(Job *job);
 // Summary.cpp: shape, type, first values, largest value of each output.

@@ -21,6 +21,9 @@ const char helpText[] = "usage: stint-run PLAN [options]\n"
                         "                         of all outputs is printed\n"
                         "  --shape [NAME=]1x3x8   shape of a .raw input; with --bench alone, the\n"
                         "                         input is filled with numbers\n"
+                        "  --sequence             inputs have one more dimension in front: a run for\n"
+                        "                         each of its elements, with the state kept from run\n"
+                        "                         to run; outputs are stacked alike\n"
                         "  --entry NAME           which entry of the plan (default: the first)\n"
                         "  --threads N            threads, 1 to 256 (default: what this machine\n"
                         "                         and its limits allow)\n"
@@ -102,6 +105,7 @@ enum class Option {
   Input,
   Output,
   Shape,
+  Sequence,
   Entry,
   Threads,
   Cpus,
@@ -123,13 +127,15 @@ struct OptionName {
   bool takesValue;
 };
 
-const OptionName optionNames[] = {
-    {"--input", Option::Input, true},     {"--output", Option::Output, true},   {"--shape", Option::Shape, true},
-    {"--entry", Option::Entry, true},     {"--threads", Option::Threads, true}, {"--cpus", Option::Cpus, true},
-    {"--variant", Option::Variant, true}, {"--device", Option::Device, true},   {"--timeout-ms", Option::Timeout, true},
-    {"--bench", Option::Bench, true},     {"--profile", Option::Profile, true}, {"--verify", Option::Verify, true},
-    {"--json", Option::Json, false},      {"--info", Option::Info, false},      {"--help", Option::Help, false},
-    {"-h", Option::Help, false},          {"--version", Option::Version, false}};
+const OptionName optionNames[] = {{"--input", Option::Input, true},   {"--output", Option::Output, true},
+                                  {"--shape", Option::Shape, true},   {"--sequence", Option::Sequence, false},
+                                  {"--entry", Option::Entry, true},   {"--threads", Option::Threads, true},
+                                  {"--cpus", Option::Cpus, true},     {"--variant", Option::Variant, true},
+                                  {"--device", Option::Device, true}, {"--timeout-ms", Option::Timeout, true},
+                                  {"--bench", Option::Bench, true},   {"--profile", Option::Profile, true},
+                                  {"--verify", Option::Verify, true}, {"--json", Option::Json, false},
+                                  {"--info", Option::Info, false},    {"--help", Option::Help, false},
+                                  {"-h", Option::Help, false},        {"--version", Option::Version, false}};
 
 int apply(Option option, const char *value, int argc, Options *options) {
   int64_t number;
@@ -143,6 +149,9 @@ int apply(Option option, const char *value, int argc, Options *options) {
     break;
   case Option::Shape:
     good = append(&options->shapes, value, argc);
+    break;
+  case Option::Sequence:
+    options->sequence = true;
     break;
   case Option::Entry:
     options->entry = value;
@@ -254,6 +263,8 @@ int parseOptions(int argc, char **argv, Options *options) {
   if (options->bench && options->trace)
     return fail(ExitUsage, "--bench and --profile disturb each other: one at a "
                            "time");
+  if (options->sequence && (options->bench || options->trace))
+    return fail(ExitUsage, "--sequence doesn't go with --bench and --profile");
   return ExitDone;
 }
 

@@ -25,7 +25,8 @@ struct Options {
   uint32_t cpuCount = 0;
   uint32_t bench = 0; // timed runs; 0: none
   int64_t timeoutMs = 0;
-  int32_t verify = 0; // enum stint_verify
+  int32_t verify = 0;    // enum stint_verify
+  bool sequence = false; // inputs have a dimension of runs in front
   bool json = false, info = false, help = false, version = false;
 
   Options() = default;

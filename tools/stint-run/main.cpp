@@ -20,6 +20,8 @@ int work(Job *job) {
     return code;
   if (int code = openSession(job))
     return code;
+  if (job->options->sequence)
+    return runSequence(job);
   if (job->options->bench) {
     if (int code = bench(job))
       return code;
