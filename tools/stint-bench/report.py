@@ -65,14 +65,15 @@ def compiling(result):
 
 
 def kernels(result):
-    heads = ["slowest kernels, one thread", "ms", "share", "dispatches", "first node"]
+    heads = ["slowest kernels, one thread", "ms", "share", "GFLOP/s", "dispatches", "first node"]
     rows = []
     for model in result["models"]:
         whole = sum(kernel["seconds"] for kernel in model["kernels"])
         for kernel in model["kernels"][:result["kernels_shown"]]:
             rows.append([f"{model['name']}: {kernel['name']}", milliseconds(kernel["seconds"]),
-                         f"{kernel['seconds'] / whole:.0%}", str(kernel["dispatches"]),
-                         kernel["nodes"].split(",")[0][:48]])
+                         f"{kernel['seconds'] / whole:.0%}",
+                         f"{kernel['flops'] / kernel['seconds'] * 1e-9:.0f}" if kernel["flops"] else "-",
+                         str(kernel["dispatches"]), kernel["nodes"].split(",")[0].rpartition(" ")[0][-40:]])
     return table(heads, rows)
 
 
