@@ -146,6 +146,50 @@ static LogicalResult conv(NodeContext &n) {
   return success();
 }
 
+/// A transposed convolution whose windows neither overlap nor leave gaps (kernel =
+/// stride, no pads): each element of the input gives a block of its own. A 1x1
+/// convolution gives the blocks' elements as channels, [N, G·k…·O, D…], which then
+/// go to their places.
+static Value convolveToBlocks(NodeContext &n, Value x, ArrayRef<int64_t> w, int64_t group) {
+  int64_t spatial = w.size() - 2, in = w[0] / group, out = w[1], blocks = out;
+  SmallVector<AffineExpr> split = {n.dim(group), n.dim(in), n.dim(out)};
+  SmallVector<int64_t> order = {0};
+  for (int64_t i = 0; i < spatial; ++i) {
+    split.push_back(n.dim(w[i + 2]));
+    order.push_back(i + 3);
+    blocks *= w[i + 2];
+  }
+  order.append({2, 1});
+  SmallVector<AffineExpr> shape = {n.dim(group), n.dim(blocks), n.dim(in)};
+  shape.append(spatial, n.dim(1));
+  Value weight = n.reshape(n.transpose(n.reshape(n.in(1), split), order), shape);
+  SmallVector<int64_t> ones(spatial, 1), zeros(spatial, 0);
+  Value result = n.make<graph::ConvOp>(x, weight, ones, ones, zeros, zeros);
+
+  // Moved with channels last, as the convolution leaves them and the next one
+  // wants them. Without groups there is one dimension less.
+  auto dims = n.typeOf(result).getShape();
+  SmallVector<AffineExpr> apart = {dims[0]}, merged = {dims[0]};
+  SmallVector<int64_t> places = {0}, back = {0, spatial + 1};
+  if (group > 1)
+    apart.push_back(n.dim(group));
+  int64_t first = apart.size();
+  for (int64_t i = 0; i < spatial; ++i)
+    apart.push_back(n.dim(w[i + 2]));
+  apart.push_back(n.dim(out));
+  for (int64_t i = 0; i < spatial; ++i) {
+    apart.push_back(dims[i + 2]);
+    places.append({first + spatial + 1 + i, first + i});
+    merged.push_back(n.simplify(dims[i + 2] * w[i + 2]));
+    back.push_back(i + 1);
+  }
+  if (group > 1)
+    places.push_back(1);
+  places.push_back(first + spatial);
+  merged.push_back(n.dim(group * out));
+  return n.transpose(n.reshape(n.transpose(n.reshape(result, apart), places), merged), back);
+}
+
 /// Input with zeros between its elements, convolved with the mirrored kernel:
 /// out = (in - 1)·stride + dilation·(kernel - 1) + 1 + output_padding - pads.
 static LogicalResult convTranspose(NodeContext &n) {
@@ -206,6 +250,17 @@ static LogicalResult convTranspose(NodeContext &n) {
     }
     low[i] = autoPad == "SAME_UPPER" ? total / 2 : total - total / 2;
     high[i] = total - low[i];
+  }
+
+  bool apart = 2 * spatial + (group > 1 ? 3 : 2) <= GraphTensorType::kMaxRank;
+  for (int64_t i = 0; i < spatial; ++i)
+    apart &= kernel[i] == strides[i] && dilations[i] == 1 && low[i] == 0 && high[i] == 0 && extra[i] == 0;
+  if (apart) {
+    Value result = convolveToBlocks(n, n.in(0), w, group);
+    if (failed(addBias(n, result, 2)))
+      return failure();
+    n.out(0, result);
+    return success();
   }
 
   // Zeros between the elements: [N, C, D…] -> [N, C, D, 1, …] -> pad -> [N, C, D·s, …].
