@@ -102,8 +102,8 @@ Value Importer::inlineWeight(ArrayRef<uint8_t> bytes, Type elementType, ArrayRef
                              Location loc) {
   Tensor &tensor = tensors.emplace_back();
   tensor.name = name.str();
-  tensor.type = elementType.isF32() ? DataType::Float : DataType::Undefined;
-  assert(elementType.isF32() && "only f32 so far");
+  assert((elementType.isF32() || elementType.isSignlessInteger(64)) && "other types have no bytes here");
+  tensor.type = elementType.isF32() ? DataType::Float : DataType::Int64;
   tensor.dims.assign(shape.begin(), shape.end());
   tensor.size = bytes.size();
   tensor.offset = model.inlineData->add(bytes);

@@ -169,6 +169,11 @@ Value NodeContext::weightF32(ArrayRef<float> values, ArrayRef<int64_t> shape, St
   return importer.inlineWeight(bytes, b.getF32Type(), shape, name, loc);
 }
 
+Value NodeContext::weightI64(ArrayRef<int64_t> values, ArrayRef<int64_t> shape, StringRef name) {
+  ArrayRef<uint8_t> bytes(reinterpret_cast<const uint8_t *>(values.data()), values.size() * 8);
+  return importer.inlineWeight(bytes, b.getI64Type(), shape, name, loc);
+}
+
 Value NodeContext::cast(Value x, Type elementType) {
   return typeOf(x).getElementType() == elementType ? x : make<graph::CastOp>(x, elementType);
 }
@@ -223,6 +228,12 @@ Value NodeContext::slice(Value x, ArrayRef<AffineExpr> starts, ArrayRef<AffineEx
 
 Value NodeContext::iota(ArrayRef<AffineExpr> shape, int64_t axis) {
   return make<graph::IotaOp>(GraphTensorType::get(shape, b.getI64Type()), axis);
+}
+
+ResultRange NodeContext::leaf(StringRef name, ValueRange inputs, ArrayRef<GraphTensorType> results,
+                              ArrayRef<int64_t> params, ArrayRef<float> fparams, int64_t leading) {
+  SmallVector<Type> types(results.begin(), results.end());
+  return b.create<graph::LeafOp>(loc, types, name, inputs, params, fparams, leading).getOutputs();
 }
 
 Value NodeContext::dimension(AffineExpr expr, Type elementType) {
@@ -293,6 +304,11 @@ const RuleTable &RuleTable::all() {
     addResizes(t);
     addSignals(t);
     addTraining(t);
+    addSamplings(t);
+    addScatters(t);
+    addSelections(t);
+    addSortings(t);
+    addTexts(t);
     return t;
   }();
   return table;

@@ -88,8 +88,9 @@ public:
   mlir::Value scalar(mlir::Type elementType, double value);
   mlir::Value scalarLike(mlir::Value other, double value) { return scalar(typeOf(other).getElementType(), value); }
   mlir::Value constant(const Known &known, mlir::Type elementType);
-  /// Constant or weight with these f32 elements.
+  /// Constant or weight with these elements.
   mlir::Value weightF32(llvm::ArrayRef<float> values, llvm::ArrayRef<int64_t> shape, llvm::StringRef name);
+  mlir::Value weightI64(llvm::ArrayRef<int64_t> values, llvm::ArrayRef<int64_t> shape, llvm::StringRef name);
   mlir::Value add(mlir::Value x, mlir::Value y) { return make<graph::AddOp>(x, y); }
   mlir::Value sub(mlir::Value x, mlir::Value y) { return make<graph::SubOp>(x, y); }
   mlir::Value mul(mlir::Value x, mlir::Value y) { return make<graph::MulOp>(x, y); }
@@ -116,6 +117,9 @@ public:
   /// the model runs: `count` is one i64 element, at most `most`. Everything
   /// made afterwards may use it.
   mlir::AffineExpr dataDependent(mlir::Value count, mlir::AffineExpr most, size_t result, int64_t axis);
+  /// The results of a leaf kernel, see dialects/Graph/Leaves.def.
+  mlir::ResultRange leaf(llvm::StringRef name, mlir::ValueRange inputs, llvm::ArrayRef<graph::GraphTensorType> results,
+                         llvm::ArrayRef<int64_t> params, llvm::ArrayRef<float> fparams = {}, int64_t leading = 0);
   /// A dimension expression as a rank-0 value of a numeric type.
   mlir::Value dimension(mlir::AffineExpr expr, mlir::Type elementType);
 
@@ -186,6 +190,11 @@ void addRecurrent(RuleTable &table);
 void addResizes(RuleTable &table);
 void addSignals(RuleTable &table);
 void addTraining(RuleTable &table);
+void addSamplings(RuleTable &table);
+void addScatters(RuleTable &table);
+void addSelections(RuleTable &table);
+void addSortings(RuleTable &table);
+void addTexts(RuleTable &table);
 /// Folds the node if it computes on known values only; false if it does not.
 bool foldShapeArithmetic(NodeContext &n);
 

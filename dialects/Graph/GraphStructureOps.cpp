@@ -87,6 +87,11 @@ LogicalResult KernelOp::verify() {
   int64_t contractions = llvm::count_if(block, [](Operation &op) { return isa<MatMulOp, ConvOp>(op); });
   if (getKind() == KernelKind::contraction && contractions != 1)
     return emitOpError() << "a contraction holds exactly one matmul or conv";
+  if (getKind() == KernelKind::leaf) {
+    auto leaf = dyn_cast<LeafOp>(block.front());
+    if (!leaf || leaf->getNextNode() != yield || !llvm::equal(yield.getValues(), leaf.getOutputs()))
+      return emitOpError() << "a leaf kernel holds one leaf and yields its results";
+  }
   return success();
 }
 

@@ -43,7 +43,8 @@ def Graph_KernelOp : Graph_Op<"kernel", [Pure, IsolatedFromAbove, SingleBlockImp
   let description = [{
     Made by the fuse passes. The block has one argument per operand, of its
     type, and yields the results. `kind` names the generator; a contraction
-    region holds exactly one matmul or (non-depthwise) conv.
+    region holds exactly one matmul or (non-depthwise) conv, a leaf region
+    exactly one leaf, all of whose results it yields.
     The schedule pass outlines the region into a function.
   }];
   let arguments = (ins Graph_KernelKindAttr:$kind, Variadic<Graph_AnyTensor>:$inputs);

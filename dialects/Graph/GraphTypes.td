@@ -165,7 +165,7 @@ def Graph_PadMode : Graph_Enum<"PadMode", "what a padded element holds", [
 def Graph_PadModeAttr : EnumAttr<Graph_Dialect, Graph_PadMode, "pad_mode">;
 
 def Graph_KernelKind : Graph_Enum<"KernelKind", "which generator lowers a kernel", [
-  I32EnumAttrCase<"loopnest", 0>, I32EnumAttrCase<"contraction", 1>]>;
+  I32EnumAttrCase<"loopnest", 0>, I32EnumAttrCase<"contraction", 1>, I32EnumAttrCase<"leaf", 2>]>;
 def Graph_KernelKindAttr : EnumAttr<Graph_Dialect, Graph_KernelKind, "kernel_kind">;
 
 #endif

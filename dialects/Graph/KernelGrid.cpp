@@ -9,6 +9,8 @@ using namespace stint::graph;
 /// Elements a workgroup should touch at least, so that claiming it is cheap
 /// beside running it.
 static constexpr int64_t kElementsPerWorkgroup = 16384;
+/// A leaf's elements cost as much as this many copied ones.
+static constexpr int64_t kLeafCost = 8;
 /// Rows of a contraction per workgroup at most, and what they are a multiple
 /// of: the rows of most register tiles.
 static constexpr int64_t kRowsPerWorkgroup = 128, kRowsMultiple = 6;
@@ -118,6 +120,20 @@ static KernelGrid contractionGrid(Block &body) {
   return {{batches, rows, columns.ceilDiv(kPanelColumns)}, {one, constant(rowsTile), constant(panels)}};
 }
 
+static KernelGrid leafGrid(LeafOp leaf) {
+  MLIRContext *context = leaf.getContext();
+  Symbols symbols = Symbols::of(leaf->getParentOp());
+  AffineExpr one = getAffineConstantExpr(1, context), units = one, elements = one;
+  GraphTensorType type = leaf.getUnitsType();
+  for (auto [i, dim] : llvm::enumerate(type.getShape())) {
+    AffineExpr &product = i < leaf.getLeading() ? units : elements;
+    product = product * dim;
+  }
+  int64_t tile =
+      std::max<int64_t>(kElementsPerWorkgroup / kLeafCost / upperOr(symbols, elements, kElementsPerWorkgroup), 1);
+  return {{units, one, one}, {getAffineConstantExpr(tile, context), one, one}};
+}
+
 int64_t stint::graph::contractionRows(int64_t rows) {
   rows = std::clamp<int64_t>(rows, 1, int64_t(1) << 40);
   int64_t blocks = llvm::divideCeil(rows, kRowsPerWorkgroup);
@@ -125,5 +141,13 @@ int64_t stint::graph::contractionRows(int64_t rows) {
 }
 
 KernelGrid stint::graph::gridOf(KernelKind kind, Block &body) {
-  return kind == KernelKind::contraction ? contractionGrid(body) : loopNestGrid(body);
+  switch (kind) {
+  case KernelKind::contraction:
+    return contractionGrid(body);
+  case KernelKind::leaf:
+    return leafGrid(cast<LeafOp>(body.front()));
+  case KernelKind::loopnest:
+    return loopNestGrid(body);
+  }
+  llvm_unreachable("a kernel kind without a grid");
 }

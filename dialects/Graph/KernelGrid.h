@@ -39,6 +39,9 @@ llvm::SmallVector<mlir::AffineExpr> memoryExtents(GraphTensorType type);
 /// rows of the result. Axis 2: panels of kPanelColumns columns.
 /// Contraction, conv: axis 0: groups. Axis 1: rows, that is output positions
 /// (n, d0, d1, …) in row-major order. Axis 2: panels of one group's channels.
+///
+/// Leaf: axis 0: the leading dimensions that the operator names, as one. Axes
+/// 1 and 2: unused.
 KernelGrid gridOf(KernelKind kind, mlir::Block &body);
 
 /// Rows of a contraction in one workgroup, if there are at most `rows`.

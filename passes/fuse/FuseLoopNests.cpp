@@ -10,6 +10,8 @@
 // exactly that dimension may feed operations of the full shape: generators
 // compute it once per row. Softmax and layer norm become one kernel so.
 //
+// A leaf is a kernel of its own.
+//
 // Contexts count how often an operation is evaluated: the root's own loop is
 // one, the loop of each reduction another.
 #include "passes/Passes.h"
@@ -245,6 +247,10 @@ struct FuseLoopNests : passes::impl::FuseLoopNestsBase<FuseLoopNests> {
       Operation *previous = op->getPrevNode();
       if (isMemoryEffectFree(op) && !op->hasTrait<OpTrait::IsTerminator>() && op->use_empty()) {
         op->erase();
+      } else if (isa<LeafOp>(op)) {
+        OpSet alone;
+        alone.insert(op);
+        previous = passes::makeKernel(KernelKind::leaf, alone, op)->getPrevNode();
       } else if (!isFixed(op) && !op->hasTrait<OpTrait::IsTerminator>() && !passes::isView(op)) {
         OpSet set = KernelGrower(op).grow();
         previous = passes::makeKernel(KernelKind::loopnest, set, op)->getPrevNode();

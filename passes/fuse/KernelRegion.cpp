@@ -19,7 +19,7 @@ SetVector<Value> passes::operandsOf(const OpSet &set) {
   SetVector<Value> operands;
   for (Operation *op : set)
     for (Value operand : op->getOperands())
-      if (!set.contains(operand.getDefiningOp()) && !isImmediate(operand.getDefiningOp()))
+      if (!set.contains(operand.getDefiningOp()) && (isa<LeafOp>(op) || !isImmediate(operand.getDefiningOp())))
         operands.insert(operand);
   return operands;
 }
@@ -28,7 +28,7 @@ SetVector<Value> passes::resultsOf(const OpSet &set) {
   SetVector<Value> results;
   for (Operation *op : set)
     for (Value result : op->getResults())
-      if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !set.contains(user); }))
+      if (isa<LeafOp>(op) || llvm::any_of(result.getUsers(), [&](Operation *user) { return !set.contains(user); }))
         results.insert(result);
   return results;
 }

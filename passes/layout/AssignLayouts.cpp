@@ -2,6 +2,7 @@
 // it needs and gives its result the layout that costs nothing more.
 //   conv, pooling      channels-last in and out
 //   matmul             left and result row-major, right in panels
+//   leaf               row-major in and out
 //   transpose, reshape a view of the operand as it lies, if there is one
 //   all others         as the operand that lies like the result would
 // Loop nests read any layout through strides, so only contractions, windows,
@@ -186,7 +187,10 @@ private:
       op->getResult(0).setType(view);
       return;
     }
-    if (isa<GatherOp, GatherNDOp>(op))
+    if (isa<LeafOp>(op))
+      for (unsigned i = 0; i < op->getNumOperands(); ++i)
+        require(op, i, {});
+    if (isa<GatherOp, GatherNDOp, LeafOp>(op))
       return setResults(op, {});
     LayoutAttr layout = followOperands(op);
     setResults(op, layout);

@@ -134,6 +134,10 @@ uint64_t placeWell(SmallVectorImpl<LiveRange> &ranges, uint64_t bound, uint64_t 
 /// each at its own index, or -1.
 int64_t pointwiseResult(func::FuncOp kernel, BlockArgument argument) {
   auto type = cast<GraphTensorType>(argument.getType());
+  if (auto leaf = dyn_cast<LeafOp>(kernel.getBody().front().front())) {
+    int64_t operand = leaf.getInPlace();
+    return operand >= 0 && leaf.getInputs()[operand] == argument && argument.hasOneUse() ? 0 : -1;
+  }
   SmallVector<Value> pending = {argument};
   llvm::SmallPtrSet<Operation *, 16> seen;
   while (!pending.empty()) {

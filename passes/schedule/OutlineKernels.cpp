@@ -28,6 +28,8 @@ static std::string kernelName(KernelOp kernel) {
       main = op.getName().stripDialect();
     else if (isa<ReduceOp>(op) && main.empty())
       main = "reduce";
+    else if (auto leaf = dyn_cast<LeafOp>(op))
+      main = leaf.getName();
     if (!isa<ConstantOp>(op))
       last = op.getName().stripDialect().str();
   }

@@ -60,10 +60,7 @@ static Expected<std::unique_ptr<Module>> toLlvm(mlir::ModuleOp module, const tar
                                                 TargetMachine &machine, LLVMContext &context) {
   if (mlir::failed(lowerToLlvmDialect(module)))
     return makeError("internal error: a kernel could not be lowered to LLVM");
-  std::unique_ptr<Module> result = translate(module, variant, machine, context);
-  if (!result)
-    return makeError("internal error: a kernel could not be translated to LLVM IR");
-  return result;
+  return translate(module, variant, machine, context);
 }
 
 static Error generate(Module &module, TargetMachine &machine, raw_pwrite_stream &out, CodeGenFileType type) {

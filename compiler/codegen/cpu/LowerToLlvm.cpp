@@ -3,6 +3,8 @@
 // as they should run, so most of what O2 does is time spent for nothing.
 #include "compiler/codegen/cpu/LowerToLlvm.h"
 
+#include "compiler/codegen/leaf/Bitcode.h"
+
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
@@ -96,18 +98,24 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> codegen::createTargetMachin
   return machine;
 }
 
-std::unique_ptr<llvm::Module> codegen::translate(ModuleOp module, const target::Variant &variant,
-                                                 llvm::TargetMachine &machine, llvm::LLVMContext &context) {
+llvm::Expected<std::unique_ptr<llvm::Module>> codegen::translate(ModuleOp module, const target::Variant &variant,
+                                                                 llvm::TargetMachine &machine,
+                                                                 llvm::LLVMContext &context) {
   std::unique_ptr<llvm::Module> result = translateModuleToLLVMIR(module, context, "kernels");
   if (!result)
-    return nullptr;
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   "internal error: a kernel could not be translated to LLVM IR");
   result->setTargetTriple(variant.triple);
   result->setDataLayout(machine.createDataLayout());
   result->setPICLevel(llvm::PICLevel::BigPIC);
+  if (llvm::Error error = linkLeaves(*result, variant))
+    return std::move(error);
   for (llvm::Function &function : *result) {
     if (function.isDeclaration())
       continue;
-    function.setVisibility(llvm::GlobalValue::HiddenVisibility);
+    bool isKernel = !function.hasLocalLinkage();
+    if (isKernel)
+      function.setVisibility(llvm::GlobalValue::HiddenVisibility);
     function.setDSOLocal(true);
     function.addFnAttr(llvm::Attribute::NoUnwind);
     function.addFnAttr("target-cpu", variant.cpu);
@@ -118,13 +126,16 @@ std::unique_ptr<llvm::Module> codegen::translate(ModuleOp module, const target::
     // Vectors are as wide as the generators made them.
     if (variant.machine == target::Machine::x86_64)
       function.addFnAttr("min-legal-vector-width", std::to_string(variant.vectorBytes * 8));
+    if (!isKernel)
+      continue;
     for (llvm::Argument &argument : function.args()) {
       argument.addAttr(llvm::Attribute::NoAlias);
       argument.addAttr(llvm::Attribute::NonNull);
     }
   }
   for (llvm::GlobalVariable &global : result->globals()) {
-    global.setVisibility(llvm::GlobalValue::HiddenVisibility);
+    if (!global.hasLocalLinkage())
+      global.setVisibility(llvm::GlobalValue::HiddenVisibility);
     global.setDSOLocal(true);
   }
   llvm::LoopAnalysisManager loops;

@@ -20,10 +20,11 @@ mlir::LogicalResult lowerToLlvmDialect(mlir::ModuleOp module);
 /// target is an error.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const target::Variant &variant);
 
-/// Translates a module in the LLVM dialect, sets the attributes kernels need,
-/// and runs the project's own short list of LLVM passes.
-std::unique_ptr<llvm::Module> translate(mlir::ModuleOp module, const target::Variant &variant,
-                                        llvm::TargetMachine &machine, llvm::LLVMContext &context);
+/// Translates a module in the LLVM dialect, links the leaf functions that it
+/// calls, sets the attributes kernels need, and runs the project's own short
+/// list of LLVM passes.
+llvm::Expected<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp module, const target::Variant &variant,
+                                                        llvm::TargetMachine &machine, llvm::LLVMContext &context);
 
 } // namespace stint::codegen
 

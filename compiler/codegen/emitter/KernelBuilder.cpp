@@ -352,7 +352,8 @@ Value KernelBuilder::select(Value condition, Type type, function_ref<Value()> th
   return op.getResult(0);
 }
 
-void KernelBuilder::finish() {
-  Value zero = builder.create<arith::ConstantIntOp>(loc, 0, 32);
-  builder.create<func::ReturnOp>(loc, zero);
+void KernelBuilder::finish(Value status) {
+  if (!status)
+    status = builder.create<arith::ConstantIntOp>(loc, 0, 32);
+  builder.create<func::ReturnOp>(loc, status);
 }

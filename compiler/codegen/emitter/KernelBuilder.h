@@ -111,8 +111,8 @@ public:
   /// that code is only appended.
   bool isVisible(mlir::Block *block);
 
-  /// Ends the function: returns 0.
-  void finish();
+  /// Ends the function: returns `status` (i32), or 0.
+  void finish(mlir::Value status = {});
 
 private:
   mlir::Value number(unsigned op, llvm::ArrayRef<mlir::Value> operands, llvm::function_ref<mlir::Value()> make);

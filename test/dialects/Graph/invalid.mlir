@@ -64,3 +64,39 @@ func.func @f(%a: !graph.tensor<[2, 3] x f32>) {
   %k = graph.call @missing(%a) symbols [] : (!graph.tensor<[2, 3] x f32>) -> !graph.tensor<[2, 3] x f32>
   return
 }
+// -----
+func.func @f(%a: !graph.tensor<[2, 3] x f32>) {
+  // expected-error@+1 {{there is no leaf 'bottom_k'}}
+  %y = graph.leaf "bottom_k"(%a) : (!graph.tensor<[2, 3] x f32>) -> !graph.tensor<[2] x f32>
+  return
+}
+// -----
+func.func @f(%a: !graph.tensor<[2, 3] x f32>) {
+  // expected-error@+1 {{'top_k' has 2 results, not 1}}
+  %y = graph.leaf "top_k"(%a) params [1] leading 1 : (!graph.tensor<[2, 3] x f32>) -> !graph.tensor<[2, 1] x f32>
+  return
+}
+// -----
+func.func @f(%a: !graph.tensor<[2, 3] x f32>) {
+  // expected-error@+1 {{'top_k' has 1 params, not 0}}
+  %y, %i = graph.leaf "top_k"(%a) leading 1 : (!graph.tensor<[2, 3] x f32>) -> (!graph.tensor<[2, 1] x f32>, !graph.tensor<[2, 1] x i64>)
+  return
+}
+// -----
+func.func @f(%a: !graph.tensor<[2, 3] x i1>) {
+  // expected-error@+1 {{'top_k' is not made for this element type}}
+  %y, %i = graph.leaf "top_k"(%a) params [1] leading 1 : (!graph.tensor<[2, 3] x i1>) -> (!graph.tensor<[2, 1] x i1>, !graph.tensor<[2, 1] x i64>)
+  return
+}
+// -----
+func.func @f(%a: !graph.tensor<[2, 3] x f32>) {
+  // expected-error@+1 {{has no 3 leading dimensions}}
+  %y, %i = graph.leaf "top_k"(%a) params [1] leading 3 : (!graph.tensor<[2, 3] x f32>) -> (!graph.tensor<[2, 1] x f32>, !graph.tensor<[2, 1] x i64>)
+  return
+}
+// -----
+func.func @f(%a: !graph.tensor<[2, 3] x f32, #graph.layout<[1, 0]>>) {
+  // expected-error@+1 {{operands and results must be row-major}}
+  %y, %i = graph.leaf "top_k"(%a) params [1] leading 1 : (!graph.tensor<[2, 3] x f32, #graph.layout<[1, 0]>>) -> (!graph.tensor<[2, 1] x f32>, !graph.tensor<[2, 1] x i64>)
+  return
+}

@@ -41,4 +41,10 @@ module attributes {graph.symbols = [#graph.symbol<"n", 1, 4>, #graph.symbol<"w",
     }
     return %k : !graph.tensor<[s0, 4, s1] x f32>
   }
+  // CHECK-LABEL: @leaf
+  func.func @leaf(%x: !graph.tensor<[1, 2, s0, 5] x f32>, %r: !graph.tensor<[s1, 5] x f32>) -> !graph.tensor<[s1, 2, 3, 3] x f32> {
+    // CHECK: graph.leaf "max_roi_pool"(%arg0, %arg1) fparams [5.000000e-01] leading 2 : (
+    %y = graph.leaf "max_roi_pool"(%x, %r) fparams [0.5] leading 2 : (!graph.tensor<[1, 2, s0, 5] x f32>, !graph.tensor<[s1, 5] x f32>) -> !graph.tensor<[s1, 2, 3, 3] x f32>
+    return %y : !graph.tensor<[s1, 2, 3, 3] x f32>
+  }
 }

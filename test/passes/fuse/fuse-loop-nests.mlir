@@ -100,4 +100,22 @@ module attributes {graph.symbols = [#graph.symbol<"n", 1, 4>]} {
     %r = graph.reshape %x : (!t) -> !graph.tensor<[s0, 4, 8] x f32>
     return %r : !graph.tensor<[s0, 4, 8] x f32>
   }
+  // A leaf is a kernel of its own; constants are operands and all results are
+  // kept.
+  // CHECK-LABEL: @leaf
+  // CHECK: %[[ZERO:.*]] = graph.constant
+  // CHECK: %[[E:.*]] = graph.kernel loopnest(%arg0)
+  // CHECK: %[[S:.*]] = graph.kernel leaf(%[[ZERO]], %arg1, %[[E]])
+  // CHECK: graph.leaf "scatter_elements"
+  // CHECK: %[[K:.*]]:2 = graph.kernel leaf(%[[S]])
+  // CHECK: graph.leaf "top_k"
+  // CHECK: graph.kernel loopnest(%[[K]]#1)
+  func.func @leaf(%x: !t, %i: !graph.tensor<[s0, 32] x i64>) -> !graph.tensor<[s0, 2] x i64> {
+    %zero = graph.constant dense<0.0> : tensor<4x64xf32> : !graph.tensor<[4, 64] x f32>
+    %e = graph.exp %x : (!t) -> !t
+    %s = graph.leaf "scatter_elements"(%zero, %i, %e) params [1] leading 1 : (!graph.tensor<[4, 64] x f32>, !graph.tensor<[s0, 32] x i64>, !t) -> !graph.tensor<[4, 64] x f32>
+    %k:2 = graph.leaf "top_k"(%s) params [1] leading 1 : (!graph.tensor<[4, 64] x f32>) -> (!graph.tensor<[s0, 2] x f32>, !graph.tensor<[s0, 2] x i64>)
+    %n = graph.neg %k#1 : (!graph.tensor<[s0, 2] x i64>) -> !graph.tensor<[s0, 2] x i64>
+    return %n : !graph.tensor<[s0, 2] x i64>
+  }
 }

@@ -58,4 +58,14 @@ module attributes {graph.symbols = [#graph.symbol<"n", 1, 4>, #graph.symbol<"t",
     %m = graph.matmul %x, %c : (!graph.tensor<[s1, 1] x f32>, !graph.tensor<[1, 2] x f32>) -> !graph.tensor<[s1, 2] x f32>
     return %m : !graph.tensor<[s1, 2] x f32>
   }
+  // A leaf takes and gives row-major tensors.
+  // CHECK-LABEL: @leaf
+  // CHECK: graph.window_reduce {{.*}} #graph.layout<[0, 2, 3, 1]>>
+  // CHECK: %[[R:.*]] = graph.relayout {{.*}} -> !graph.tensor<[s0, 8, s1, 4] x f32>
+  // CHECK: graph.leaf "top_k"(%[[R]])
+  func.func @leaf(%x: !graph.tensor<[s0, 8, s1, 4] x f32>) -> !graph.tensor<[s0, 8, s1, 1] x i64> {
+    %m = graph.window_reduce max %x {window = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1, 1, 1>, padLow = array<i64: 0, 0, 0, 0>, padHigh = array<i64: 0, 0, 0, 0>} : (!graph.tensor<[s0, 8, s1, 4] x f32>) -> !graph.tensor<[s0, 8, s1, 4] x f32>
+    %k:2 = graph.leaf "top_k"(%m) params [1] leading 3 : (!graph.tensor<[s0, 8, s1, 4] x f32>) -> (!graph.tensor<[s0, 8, s1, 1] x f32>, !graph.tensor<[s0, 8, s1, 1] x i64>)
+    return %k#1 : !graph.tensor<[s0, 8, s1, 1] x i64>
+  }
 }

@@ -274,6 +274,8 @@ std::vector<test::Outcome> stint::test::runCases(ArrayRef<Case> cases, const Low
     func::FuncOp function = kernels[kernelOf[i]].function;
     for (auto &[name, options] : waysToRun(function)) {
       JobResult run = readOutcome(function, cases[i].symbols, finished[next++]);
+      if (run.error.empty() && cases[i].clear)
+        cases[i].clear(run.tensors);
       std::string &error = outcomes[i].error;
       if (!error.empty())
         continue;
@@ -295,7 +297,7 @@ std::vector<test::Outcome> stint::test::runCases(ArrayRef<Case> cases, const Low
 
 test::Outcome stint::test::runKernel(std::string text, std::vector<int64_t> symbols, std::vector<Tensor> operands,
                                      const Lower &lower, StringRef variant) {
-  Case test = {"kernel", std::move(text), std::move(symbols), std::move(operands), {}};
+  Case test = {"kernel", std::move(text), std::move(symbols), std::move(operands), {}, {}};
   return runCases(test, lower, llvm::cantFail(target::lookup(variant)))[0];
 }
 
@@ -305,5 +307,7 @@ test::Outcome stint::test::referenceOf(const Case &test) {
   outcome.error = kernel.error.empty() ? mismatch(kernel.function, test) : kernel.error;
   if (outcome.error.empty())
     outcome.results = reference(kernel.function, test.symbols, test.operands);
+  if (outcome.error.empty() && test.clear)
+    test.clear(outcome.results);
   return outcome;
 }

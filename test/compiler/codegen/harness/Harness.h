@@ -38,6 +38,8 @@ struct Case {
   std::vector<int64_t> symbols;
   std::vector<Tensor> operands;
   Tolerance tolerance;
+  /// Applied to results before they are compared: clears what has no meaning.
+  std::function<void(std::vector<Tensor> &)> clear = {};
 };
 
 struct Outcome {

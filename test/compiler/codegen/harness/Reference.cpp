@@ -105,7 +105,8 @@ std::vector<Tensor> stint::test::reference(mlir::func::FuncOp kernel, llvm::Arra
     }
     std::vector<Array> outputs;
     if (!evaluateElementwise(&op, environment, inputs, outputs) &&
-        !evaluateMovement(&op, environment, inputs, outputs) && !evaluateReduction(&op, environment, inputs, outputs))
+        !evaluateMovement(&op, environment, inputs, outputs) && !evaluateReduction(&op, environment, inputs, outputs) &&
+        !evaluateLeaf(&op, environment, inputs, outputs))
       llvm::report_fatal_error("the reference interpreter does not know " + op.getName().getStringRef());
     for (auto [result, array] : llvm::zip_equal(op.getResults(), outputs))
       values[result] = std::move(array);

@@ -54,6 +54,8 @@ bool evaluateMovement(mlir::Operation *op, const Environment &environment, llvm:
                       std::vector<Array> &results);
 bool evaluateReduction(mlir::Operation *op, const Environment &environment, llvm::ArrayRef<const Array *> operands,
                        std::vector<Array> &results);
+bool evaluateLeaf(mlir::Operation *op, const Environment &environment, llvm::ArrayRef<const Array *> operands,
+                  std::vector<Array> &results);
 
 } // namespace stint::test
 

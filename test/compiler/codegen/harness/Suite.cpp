@@ -20,7 +20,7 @@ using namespace stint::test;
 
 Case stint::test::randomCase(std::string name, std::string text, std::vector<int64_t> symbols, ArrayRef<Fill> fills,
                              Tolerance tolerance, uint64_t seed) {
-  Case test = {std::move(name), std::move(text), std::move(symbols), {}, tolerance};
+  Case test = {std::move(name), std::move(text), std::move(symbols), {}, tolerance, {}};
   ScopedDiagnosticHandler quiet(&context(), [](Diagnostic &) {}); // runCases says what is wrong
   auto module = parseSourceString<ModuleOp>(test.text, ParserConfig(&context()));
   if (!module)

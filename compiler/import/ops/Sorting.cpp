@@ -1,0 +1,64 @@
+// Operators that put elements in order: TopK.
+#include "compiler/import/NodeContext.h"
+
+using namespace mlir;
+using namespace stint;
+using namespace stint::import;
+using graph::GraphTensorType;
+
+/// The permutation that swaps a dimension with the last: its own inverse.
+static SmallVector<int64_t> swapWithLast(int64_t dim, int64_t rank) {
+  auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  std::swap(permutation[dim], permutation.back());
+  return permutation;
+}
+
+/// K, as an expression, must be in [0, size].
+static LogicalResult checkCount(NodeContext &n, AffineExpr k, AffineExpr size) {
+  if (n.symbols.range(k).lower < 0)
+    return n.malformed("K may be negative");
+  if (n.symbols.lessEqual(k, size) == false)
+    return n.malformed("K is " + n.print(k) + ", but the dimension is " + n.print(size));
+  if (n.symbols.lessEqual(k, size) != true)
+    return n.unsupported("whether K = " + n.print(k) + " is at most dimension " + n.print(size) +
+                         " depends on the input; narrow its bounds with --dim");
+  return success();
+}
+
+static LogicalResult topK(NodeContext &n) {
+  int64_t rank = n.rank(0);
+  auto axis = n.axis(n.getInt("axis", -1), rank);
+  if (failed(axis))
+    return failure();
+  AffineExpr size = n.type(0).getDim(*axis), k;
+  if (n.opset < 10) {
+    if (!n.attribute("k"))
+      return n.malformed("attribute 'k' is missing");
+    k = n.dim(n.getInt("k", 0));
+  } else {
+    if (!n.has(1) || n.rank(1) > 1 || !(n.simplify(n.type(1).getNumElements()) == 1) || !graph::isIndex(n.element(1)))
+      return n.malformed("K must be one integer");
+    const Known *known = n.known(1);
+    if (known && known->elements[0].expr)
+      k = known->elements[0].expr;
+  }
+  if (graph::isBool(n.element(0)))
+    return n.malformed("booleans have no order");
+  if (n.symbols.upper(size) > int64_t(1) << 32)
+    return n.unsupported("a dimension of more than 2^32 elements");
+  if (!k) // the kernel copes with a K above the dimension
+    k = n.dataDependent(n.cast(n.reshape(n.in(1), {n.dim(1)}), n.b.getI64Type()), size, 0, *axis);
+  else if (failed(checkCount(n, k, size)))
+    return failure();
+  auto permutation = swapWithLast(*axis, rank);
+  Value x = n.transpose(n.in(0), permutation);
+  SmallVector<AffineExpr> shape(n.typeOf(x).getShape());
+  shape.back() = k;
+  GraphTensorType values = n.typeOf(x).withShape(shape), indices = values.withElementType(n.b.getI64Type());
+  auto results = n.leaf("top_k", x, {values, indices}, n.getInt("largest", 1) != 0, {}, rank - 1);
+  for (unsigned i = 0; i < 2; ++i)
+    n.out(i, n.transpose(results[i], permutation));
+  return success();
+}
+
+void stint::import::addSortings(RuleTable &t) { t.add("TopK", 1, topK); }
