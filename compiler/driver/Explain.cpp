@@ -50,7 +50,7 @@ static double atUpper(mlir::Value reg, const graph::Symbols &symbols) {
   if (auto constant = mlir::dyn_cast<plan::ConstOp>(op))
     return static_cast<double>(constant.getValue());
   if (auto symbol = mlir::dyn_cast<plan::SymbolOp>(op))
-    return static_cast<double>(symbols[symbol.getNumber()].getUpper());
+    return static_cast<double>(symbols[symbol.getNumber()].getUpper() * symbols[symbol.getNumber()].getStep());
   if (op->getNumOperands() != 2)
     return 0;
   double a = atUpper(op->getOperand(0), symbols), b = atUpper(op->getOperand(1), symbols);
@@ -168,6 +168,7 @@ static void printJson(const import::ImportedModel &model, const Facts &facts, co
     if (auto bounds = options.dims.find(dim.name); bounds != options.dims.end()) {
       object["lower"] = bounds->second.lower;
       object["upper"] = bounds->second.upper;
+      object["step"] = bounds->second.step;
     }
     dims.push_back(std::move(object));
   }
@@ -219,7 +220,8 @@ static void printText(const import::ImportedModel &model, const Facts &facts, co
   for (const import::DynamicDim &dim : model.dynamicDims) {
     os << "  " << dim.name << " (" << dim.where << "): ";
     if (auto bounds = options.dims.find(dim.name); bounds != options.dims.end())
-      os << bounds->second.lower << ".." << bounds->second.upper << "\n";
+      os << bounds->second.lower << ".." << bounds->second.upper
+         << (bounds->second.step > 1 ? ", multiples of " + std::to_string(bounds->second.step) : "") << "\n";
     else
       os << "compile needs --dim " << dim.name << "=N or " << dim.name << "=LO..HI\n";
   }

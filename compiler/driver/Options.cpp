@@ -27,13 +27,19 @@ std::optional<Emit> driver::parseEmit(StringRef word) {
 Error driver::parseDim(StringRef text, StringMap<import::DimBounds> &dims) {
   auto [name, range] = text.rsplit('=');
   import::DimBounds bounds;
-  auto [low, high] = range.split("..");
-  bool isRange = range.contains("..");
+  auto [span, step] = range.split(':');
+  bool isRange = span.contains(".."), hasStep = range.contains(':');
+  auto [low, high] = span.split("..");
   if (name.empty() || name == text || low.getAsInteger(10, bounds.lower) ||
-      (isRange ? high : low).getAsInteger(10, bounds.upper))
-    return problem("--dim '" + text + "': expected NAME=N or NAME=LO..HI, as in batch=1 or width=48..640");
+      (isRange ? high : low).getAsInteger(10, bounds.upper) ||
+      (hasStep && (!isRange || step.getAsInteger(10, bounds.step))))
+    return problem("--dim '" + text +
+                   "': expected NAME=N, NAME=LO..HI or NAME=LO..HI:STEP, as in batch=1, width=48..640 or "
+                   "height=32..960:32");
   if (bounds.lower < 0 || bounds.upper < bounds.lower)
     return problem("--dim '" + text + "': the bounds must be 0 <= LO <= HI");
+  if (bounds.step < 1 || bounds.lower % bounds.step || bounds.upper % bounds.step)
+    return problem("--dim '" + text + "': the bounds must be multiples of the step, which is positive");
   if (bounds.upper > int64_t(1) << 40)
     return problem("--dim '" + text + "': no tensor has a dimension as large as that");
   if (auto [entry, isNew] = dims.try_emplace(name, bounds); !isNew)

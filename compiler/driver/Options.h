@@ -54,7 +54,7 @@ struct Options {
   std::function<void(mlir::ModuleOp)> onPlan;
 };
 
-/// Adds `NAME=N` or `NAME=LO..HI`. Errors say what is wrong with the text.
+/// Adds `NAME=N`, `NAME=LO..HI` or `NAME=LO..HI:STEP`. Errors say what is wrong with the text.
 llvm::Error parseDim(llvm::StringRef text, llvm::StringMap<import::DimBounds> &dims);
 
 /// Adds `VALUE.AXIS=N`. Errors say what is wrong with the text.

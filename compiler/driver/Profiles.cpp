@@ -17,13 +17,13 @@ static constexpr unsigned kHalvings = 3;
 
 /// Symbols that the inputs' shapes give, by number. The others get their values
 /// while the model runs.
-static llvm::SmallVector<bool> givenByInputs(ModuleOp module, size_t count) {
-  llvm::SmallVector<bool> given(count, false);
+static llvm::SmallVector<bool> givenByInputs(ModuleOp module, const graph::Symbols &symbols) {
+  llvm::SmallVector<bool> given(symbols.size(), false);
   for (auto entry : module.getOps<plan::EntryOp>())
     for (auto input : entry.getOps<plan::InputOp>()) {
       auto type = cast<graph::GraphTensorType>(input.getType());
       for (int64_t axis = 0; axis < type.getRank(); ++axis)
-        if (int64_t symbol = plan::symbolOf(type, axis); symbol >= 0)
+        if (int64_t symbol = plan::symbolOf(symbols, type, axis); symbol >= 0)
           given[symbol] = true;
     }
   return given;
@@ -31,7 +31,7 @@ static llvm::SmallVector<bool> givenByInputs(ModuleOp module, size_t count) {
 
 llvm::Error driver::addProfiles(ModuleOp module, llvm::ArrayRef<ProfileRequest> requests) {
   graph::Symbols symbols = graph::Symbols::of(module);
-  llvm::SmallVector<bool> given = givenByInputs(module, symbols.size());
+  llvm::SmallVector<bool> given = givenByInputs(module, symbols);
   llvm::SmallVector<llvm::SmallVector<int64_t>> profiles;
   auto add = [&](llvm::function_ref<int64_t(size_t)> mostOf) {
     llvm::SmallVector<int64_t> maxima;
@@ -55,11 +55,12 @@ llvm::Error driver::addProfiles(ModuleOp module, llvm::ArrayRef<ProfileRequest> 
         if (given[i]) {
           names += (names.empty() ? "" : ", ") + symbols[i].getName().str();
           found |= symbols[i].getName() == name;
-          if (symbols[i].getName() == name && (most < symbols[i].getLower() || most > symbols[i].getUpper()))
+          int64_t step = symbols[i].getStep(), least = symbols[i].getLower() * step,
+                  largest = symbols[i].getUpper() * step;
+          if (symbols[i].getName() == name && (most < least || most > largest))
             return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                            "--profile " + name + "=" + llvm::Twine(most) + ": its bounds are " +
-                                               llvm::Twine(symbols[i].getLower()) + ".." +
-                                               llvm::Twine(symbols[i].getUpper()));
+                                               llvm::Twine(least) + ".." + llvm::Twine(largest));
         }
       if (!found)
         return llvm::createStringError(llvm::inconvertibleErrorCode(),
@@ -70,7 +71,7 @@ llvm::Error driver::addProfiles(ModuleOp module, llvm::ArrayRef<ProfileRequest> 
     add([&](size_t i) {
       for (const auto &[name, most] : request)
         if (symbols[i].getName() == name)
-          return most;
+          return llvm::divideCeil(most, symbols[i].getStep());
       return symbols[i].getUpper();
     });
   }

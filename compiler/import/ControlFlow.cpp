@@ -73,7 +73,7 @@ void Importer::eraseDead(Block &block) {
 AffineExpr Importer::newSymbol(StringRef name, int64_t lower, int64_t upper, AffineExpr bound) {
   AffineExpr symbol = builder.getAffineSymbolExpr(symbolAttrs.size());
   AffineMap map = bound ? graph::symbolMap({bound}, &context) : AffineMap();
-  symbolAttrs.push_back(graph::SymbolAttr::get(&context, builder.getStringAttr(name), lower, upper, map));
+  symbolAttrs.push_back(graph::SymbolAttr::get(&context, builder.getStringAttr(name), lower, upper, int64_t(1), map));
   publishSymbols();
   return symbol;
 }
@@ -82,6 +82,16 @@ void Importer::publishSymbols() {
   symbols = graph::Symbols(symbolAttrs);
   module->setAttr(graph::kSymbolsAttr,
                   builder.getArrayAttr(SmallVector<Attribute>(symbolAttrs.begin(), symbolAttrs.end())));
+}
+
+void Importer::require(AffineExpr x, AffineExpr y, const Node &node, Location loc) {
+  if (required.contains({x, y}))
+    return;
+  if (current == &main)
+    required.insert({x, y});
+  builder.create<graph::RequireOp>(
+      loc, AffineMapAttr::get(graph::symbolMap({x, y}, &context)),
+      builder.getStringAttr(node.opType + " '" + node.label() + "' needs " + print(x) + " to equal " + print(y)));
 }
 
 std::optional<int64_t> Importer::boundOf(StringRef value, int64_t axis) {

@@ -32,18 +32,47 @@ Importer::Importer(Model &model, const ImportOptions &options, MLIRContext &cont
 
 // Printing.
 
+// With the dimensions' names in place of symbols.
 std::string Importer::print(AffineExpr expr) const {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << expr;
-  return text;
+  if (auto symbol = symbols.dimensionOf(expr))
+    return symbols[*symbol].getName().str();
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return symbols[symbol.getPosition()].getName().str() + " / " +
+           std::to_string(symbols[symbol.getPosition()].getStep());
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << expr;
+    return text;
+  }
+  auto side = [&](AffineExpr e) {
+    std::string text = print(e);
+    return isa<AffineBinaryOpExpr>(e) && !symbols.dimensionOf(e) ? "(" + text + ")" : text;
+  };
+  std::string left = side(binary.getLHS());
+  auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    if (constant && constant.getValue() < 0)
+      return left + " - " + std::to_string(-constant.getValue());
+    return left + " + " + side(binary.getRHS());
+  case AffineExprKind::Mul:
+    return left + " * " + side(binary.getRHS());
+  case AffineExprKind::FloorDiv:
+    return left + " floordiv " + side(binary.getRHS());
+  case AffineExprKind::CeilDiv:
+    return left + " ceildiv " + side(binary.getRHS());
+  default:
+    return left + " mod " + side(binary.getRHS());
+  }
 }
 
 std::string Importer::print(GraphTensorType type) const {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << type.getElementType() << "[";
-  llvm::interleaveComma(type.getShape(), os, [&](AffineExpr d) { os << d; });
+  llvm::interleaveComma(type.getShape(), os, [&](AffineExpr d) { os << print(d); });
   os << "]";
   return text;
 }
@@ -212,17 +241,19 @@ bool Importer::declareSymbols() {
       if (!dim.bounds) {
         // listed below, with all its places
       } else if (dim.bounds->lower < 0 || dim.bounds->upper < dim.bounds->lower ||
-                 dim.bounds->upper > (int64_t(1) << 40)) {
+                 dim.bounds->upper > (int64_t(1) << 40) || dim.bounds->step < 1 ||
+                 dim.bounds->lower % dim.bounds->step || dim.bounds->upper % dim.bounds->step) {
         diagnostics.report(Problem::Usage, "--dim " + name + "=" + Twine(dim.bounds->lower) + ".." +
                                                Twine(dim.bounds->upper) +
-                                               ": bounds must be ordered, not negative, and "
-                                               "of a size that a tensor can have");
+                                               ": bounds must be ordered, not negative, of a size "
+                                               "that a tensor can have, and multiples of the step");
       } else if (dim.bounds->lower == dim.bounds->upper) {
         dimByName[name] = builder.getAffineConstantExpr(dim.bounds->lower);
       } else {
-        dimByName[name] = builder.getAffineSymbolExpr(symbolAttrs.size());
-        symbolAttrs.push_back(
-            graph::SymbolAttr::get(&context, builder.getStringAttr(name), dim.bounds->lower, dim.bounds->upper));
+        int64_t step = dim.bounds->step;
+        dimByName[name] = builder.getAffineSymbolExpr(symbolAttrs.size()) * step;
+        symbolAttrs.push_back(graph::SymbolAttr::get(&context, builder.getStringAttr(name), dim.bounds->lower / step,
+                                                     dim.bounds->upper / step, step, AffineMap()));
       }
       result.dynamicDims.push_back(dim);
     }
@@ -555,6 +586,8 @@ void Importer::importNode(const Node &node, Scope &scope, const Opsets &opsets, 
   }
 
   Operation *before = body->empty() ? nullptr : &body->back();
+  if (failed(n.checkAttributes()))
+    return poison();
   LogicalResult imported = foldShapeArithmetic(n) ? success() : entry->rule(n);
   if (succeeded(imported) && !n.misread.empty())
     imported = n.malformed(n.misread);

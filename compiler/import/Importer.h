@@ -9,13 +9,14 @@
 
 namespace stint::import {
 
-/// Inclusive bounds of a dynamic dimension; equal bounds fix it.
+/// Inclusive bounds of a dynamic dimension; equal bounds fix it. It is always
+/// a multiple of `step`, and so are its bounds.
 struct DimBounds {
-  int64_t lower = 1, upper = 1;
+  int64_t lower = 1, upper = 1, step = 1;
 };
 
 struct ImportOptions {
-  /// `--dim NAME=N` or `NAME=LO..HI`. NAME is a dim_param, or `<input>_<axis>`
+  /// `--dim NAME=N` or `NAME=LO..HI[:STEP]`. NAME is a dim_param, or `<input>_<axis>`
   /// for a dynamic dimension that has none.
   llvm::StringMap<DimBounds> dims;
   /// Bounds for dynamic dimensions not listed (for `stint explain`); without

@@ -40,6 +40,10 @@ public:
                            llvm::StringRef name, mlir::Location loc);
   llvm::SmallVector<mlir::Value> buildLoop(mlir::AffineExpr trips, llvm::ArrayRef<mlir::Value> inits, size_t scans,
                                            NodeContext::LoopStep step, llvm::StringRef name, mlir::Location loc);
+  /// What `--bound VALUE.AXIS=N` says.
+  std::optional<int64_t> boundOf(llvm::StringRef value, int64_t axis);
+  /// Ends the run unless x and y are equal.
+  void require(mlir::AffineExpr x, mlir::AffineExpr y, const Node &node, mlir::Location loc);
   void reportUnsupported(const Node &node, int64_t opset, std::string types, std::string why);
   std::string print(mlir::AffineExpr expr) const;
   std::string print(graph::GraphTensorType type) const;
@@ -72,7 +76,6 @@ private:
 
   mlir::AffineExpr newSymbol(llvm::StringRef name, int64_t lower, int64_t upper, mlir::AffineExpr bound = {});
   void publishSymbols();
-  std::optional<int64_t> boundOf(llvm::StringRef value, int64_t axis);
   std::optional<int64_t> growsBy(mlir::AffineExpr after, mlir::AffineExpr before);
   mlir::Value flagOf(Operand &operand, mlir::Location loc);
   std::vector<Operand *> importGraph(const Graph &graph, Scope &scope, const Opsets &opsets, int depth);
@@ -123,10 +126,11 @@ private:
   mlir::Block *body = nullptr; // current->block
   size_t functionCount = 0;
   std::set<std::string> usedBounds;
-  llvm::StringMap<int64_t> sequenceInputs; // and how many tensors each holds
-  std::deque<Operand> operands;            // addresses stay
-  std::deque<Tensor> tensors;              // made from attributes
-  std::deque<Node> rewritten;              // nodes of functions with their attributes filled in
+  llvm::StringMap<int64_t> sequenceInputs;                                // and how many tensors each holds
+  llvm::DenseSet<std::pair<mlir::AffineExpr, mlir::AffineExpr>> required; // in @main
+  std::deque<Operand> operands;                                           // addresses stay
+  std::deque<Tensor> tensors;                                             // made from attributes
+  std::deque<Node> rewritten; // nodes of functions with their attributes filled in
   llvm::SmallVector<graph::SymbolAttr> symbolAttrs;
   llvm::StringMap<mlir::AffineExpr> dimByName;
 };

@@ -3,6 +3,7 @@
 #include "compiler/import/ImporterImpl.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace stint;
@@ -108,6 +109,25 @@ bool NodeContext::done() const {
     if (wants(i) && !results[i].type)
       return false;
   return true;
+}
+
+LogicalResult NodeContext::checkAttributes() {
+  static const llvm::StringMap<StringRef> table = [] {
+    llvm::StringMap<StringRef> t;
+#define STINT_ATTRIBUTES(domain, op, names) t[domain "." op] = names;
+#include "compiler/import/Attributes.def"
+    return t;
+  }();
+  auto entry = table.find(node.domain + "." + node.opType);
+  if (entry == table.end())
+    return success();
+  SmallVector<StringRef> names;
+  entry->second.split(names, ' ', -1, /*KeepEmpty=*/false);
+  for (const NodeAttribute &a : node.attributes)
+    if (!llvm::is_contained(names, a.name))
+      return malformed("it has no attribute '" + a.name + "'" +
+                       (names.empty() ? Twine() : "; those it has are " + llvm::join(names, ", ")));
+  return success();
 }
 
 LogicalResult NodeContext::unsupported(const Twine &why) {
@@ -236,12 +256,33 @@ ResultRange NodeContext::leaf(StringRef name, ValueRange inputs, ArrayRef<GraphT
   return b.create<graph::LeafOp>(loc, types, name, inputs, params, fparams, leading).getOutputs();
 }
 
+FailureOr<AffineExpr> NodeContext::boundedSize(Value count, size_t result, int64_t axis) {
+  std::string name = node.outputs[result] + "." + std::to_string(axis);
+  auto bound = importer.boundOf(node.outputs[result], axis);
+  if (bound)
+    return dataDependent(count, dim(*bound), result, axis);
+  if (!reported)
+    importer.diagnostics.report(Problem::Usage, "node '" + node.label() + "' (" + node.opType +
+                                                    "): the size of its result depends on values and nothing bounds "
+                                                    "it; give a bound: --bound " +
+                                                    name + "=N");
+  reported = true;
+  return failure();
+}
+
 Value NodeContext::dimension(AffineExpr expr, Type elementType) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return scalar(elementType, static_cast<double>(constant.getValue()));
   Value v = make<graph::DimensionsOp>(GraphTensorType::get({dim(1)}, b.getI64Type()),
                                       AffineMapAttr::get(graph::symbolMap({expr}, context())));
   return cast(reshape(v, {}), elementType);
+}
+
+bool NodeContext::assumeEqual(AffineExpr x, AffineExpr y) {
+  std::optional<bool> equal = symbols.equal(x, y);
+  if (!equal)
+    importer.require(x, y, node, loc);
+  return equal != false;
 }
 
 LogicalResult NodeContext::unify(MutableArrayRef<Value> values) {
@@ -258,14 +299,10 @@ LogicalResult NodeContext::unify(MutableArrayRef<Value> values) {
         continue;
       if (other == 1) {
         other = d;
-      } else if (same(d, other)) {
+      } else if (assumeEqual(d, other)) {
         shape[i] = other;
       } else {
-        bool never = symbols.equal(d, other) == false && symbols.equal(d, dim(1)) == false &&
-                     symbols.equal(other, dim(1)) == false;
-        std::string text = "dimensions " + print(d) + " and " + print(other);
-        return never ? malformed(text + " do not broadcast")
-                     : unsupported(text + " may differ for some inputs; fix one of them with --dim");
+        return malformed("dimensions " + print(d) + " and " + print(other) + " do not broadcast");
       }
     }
     v = reshape(v, shape);

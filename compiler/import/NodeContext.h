@@ -71,6 +71,8 @@ public:
   /// Passes operand `input` on as result `i`.
   void forward(size_t i, size_t input);
   bool done() const; // every wanted output is given
+  /// Reports an attribute that the operator does not have.
+  mlir::LogicalResult checkAttributes();
 
   // Problems: always failure.
   mlir::LogicalResult unsupported(const llvm::Twine &why);
@@ -120,6 +122,9 @@ public:
   /// The results of a leaf kernel, see dialects/Graph/Leaves.def.
   mlir::ResultRange leaf(llvm::StringRef name, mlir::ValueRange inputs, llvm::ArrayRef<graph::GraphTensorType> results,
                          llvm::ArrayRef<int64_t> params, llvm::ArrayRef<float> fparams = {}, int64_t leading = 0);
+  /// The same where nothing but `--bound` says how large it may be; reports if
+  /// that does not.
+  mlir::FailureOr<mlir::AffineExpr> boundedSize(mlir::Value count, size_t result, int64_t axis);
   /// A dimension expression as a rank-0 value of a numeric type.
   mlir::Value dimension(mlir::AffineExpr expr, mlir::Type elementType);
 
@@ -137,8 +142,11 @@ public:
   // Shapes.
   mlir::AffineExpr simplify(mlir::AffineExpr expr) const { return symbols.simplify(expr); }
   bool same(mlir::AffineExpr x, mlir::AffineExpr y) const { return symbols.equal(x, y) == true; }
+  /// False if the two dimensions are never equal. Where they are only for some
+  /// inputs, the run ends with an error for the others.
+  bool assumeEqual(mlir::AffineExpr x, mlir::AffineExpr y);
   /// Brings dimensions that are equal but written differently to one form, so
-  /// that the values broadcast; reports if they do not.
+  /// that the values broadcast; reports if they never do.
   mlir::LogicalResult unify(llvm::MutableArrayRef<mlir::Value> values);
   std::string print(mlir::AffineExpr expr) const;
   std::string print(graph::GraphTensorType type) const;

@@ -37,9 +37,19 @@ FailureOr<Window> stint::import::readWindow(NodeContext &n, ArrayRef<int64_t> ke
         total = std::max<int64_t>(((*size + w.strides[i] - 1) / w.strides[i] - 1) * w.strides[i] + reach - *size, 0);
       } else if (n.symbols.simplify(d % w.strides[i]) == 0) {
         total = std::max<int64_t>(reach - w.strides[i], 0);
+      } else if (reach == 1) {
+        total = 0;
+      } else if (reach >= w.strides[i]) {
+        AffineExpr pads = n.simplify((d.ceilDiv(w.strides[i]) - 1) * w.strides[i] + reach - d);
+        AffineExpr less = n.simplify(pads.floorDiv(2)), more = n.simplify(pads - less);
+        w.ownLow.resize(spatial, n.dim(0));
+        w.ownHigh.resize(spatial, n.dim(0));
+        w.ownLow[i] = autoPad == "SAME_UPPER" ? less : more;
+        w.ownHigh[i] = autoPad == "SAME_UPPER" ? more : less;
+        total = 0;
       } else {
-        return n.unsupported("auto_pad " + autoPad + " with stride " + Twine(w.strides[i]) + " on dimension " +
-                             n.print(d) + ", whose size decides the pads; fix it with --dim");
+        return n.unsupported("auto_pad " + autoPad + " with stride " + Twine(w.strides[i]) +
+                             " larger than the kernel on dimension " + n.print(d) + "; fix it with --dim");
       }
       w.padLow[i] = autoPad == "SAME_UPPER" ? total / 2 : total - total / 2;
       w.padHigh[i] = total - w.padLow[i];
@@ -50,8 +60,21 @@ FailureOr<Window> stint::import::readWindow(NodeContext &n, ArrayRef<int64_t> ke
   return w;
 }
 
+Value stint::import::padFirst(NodeContext &n, Value x, const Window &w, Value value) {
+  if (w.ownLow.empty())
+    return x;
+  SmallVector<AffineExpr> low = {n.dim(0), n.dim(0)}, shape(n.typeOf(x).getShape());
+  low.append(w.ownLow);
+  for (size_t i = 0; i < w.ownLow.size(); ++i)
+    shape[i + 2] = n.simplify(shape[i + 2] + w.ownLow[i] + w.ownHigh[i]);
+  return n.make<graph::PadOp>(n.typeOf(x).withShape(shape), x, value, graph::PadMode::constant,
+                              graph::symbolMap(low, n.context()));
+}
+
 LogicalResult stint::import::checkWindow(NodeContext &n, const Window &w, ArrayRef<AffineExpr> dims) {
   for (auto [i, d] : llvm::enumerate(dims)) {
+    if (!w.ownLow.empty() && w.ownHigh[i] != 0)
+      continue; // fits for every size
     int64_t most = n.symbols.upper(d), reach = w.dilations[i] * (w.kernel[i] - 1) + 1;
     // A dimension of 0 may give one of 0, though no window fits.
     int64_t slack = most > 0 ? 0 : w.strides[i];

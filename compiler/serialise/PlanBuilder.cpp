@@ -147,8 +147,8 @@ llvm::Error PlanTables::build() {
   for (size_t i = 0; i < symbols.size(); ++i) {
     auto symbol = std::make_unique<plan::SymbolT>();
     symbol->name = symbols[i].getName().str();
-    symbol->lower = symbols[i].getLower();
-    symbol->upper = symbols[i].getUpper();
+    symbol->lower = symbols[i].getLower() * symbols[i].getStep();
+    symbol->upper = symbols[i].getUpper() * symbols[i].getStep();
     plan.symbols.push_back(std::move(symbol));
   }
   for (func::FuncOp function : kernelsOf(input.module)) {
@@ -288,14 +288,15 @@ plan::Instruction PlanTables::instruction(Operation *op) {
 }
 
 template <typename PortOp>
-static std::unique_ptr<plan::PortT> portOf(PortOp op, uint32_t buffer, std::vector<uint32_t> dims) {
+static std::unique_ptr<plan::PortT> portOf(const graph::Symbols &symbols, PortOp op, uint32_t buffer,
+                                           std::vector<uint32_t> dims) {
   auto port = std::make_unique<plan::PortT>();
   auto type = cast<graph::GraphTensorType>(op.getType());
   port->name = op.getName().str();
   port->type = elementTypeOf(type.getElementType());
   port->buffer = buffer;
   for (auto [i, dim] : llvm::enumerate(dims))
-    port->dims.emplace_back(static_cast<int32_t>(plan::symbolOf(type, i)), dim);
+    port->dims.emplace_back(static_cast<int32_t>(plan::symbolOf(symbols, type, i)), dim);
   return port;
 }
 
@@ -304,7 +305,8 @@ llvm::Error PlanTables::buildEntry(plan::EntryOp op) {
   entry->name = op.getSymName().str();
   registers.clear();
   buffers.clear();
-  uint32_t count = graph::Symbols::of(input.module).size();
+  graph::Symbols symbols = graph::Symbols::of(input.module);
+  uint32_t count = symbols.size();
   for (auto [i, value] : llvm::enumerate(op.getBuffers()))
     buffers[value] = i;
   Block &block = op.getBody().front();
@@ -321,18 +323,17 @@ llvm::Error PlanTables::buildEntry(plan::EntryOp op) {
       continue;
     if (auto port = dyn_cast<plan::InputOp>(inner)) {
       entry->buffers.emplace_back(plan::BufferKind::input, entry->inputs.size(), reg(port.getSize()));
-      entry->inputs.push_back(portOf(port, buffer(port.getBuffer()), collect(port.getDims(), registers)));
+      entry->inputs.push_back(portOf(symbols, port, buffer(port.getBuffer()), collect(port.getDims(), registers)));
     } else if (auto port = dyn_cast<plan::OutputOp>(inner)) {
       entry->buffers.emplace_back(plan::BufferKind::output, entry->outputs.size(), reg(port.getSize()));
-      entry->outputs.push_back(portOf(port, buffer(port.getBuffer()), collect(port.getDims(), registers)));
+      entry->outputs.push_back(portOf(symbols, port, buffer(port.getBuffer()), collect(port.getDims(), registers)));
     } else if (auto arena = dyn_cast<plan::BufferOp>(inner)) {
       entry->buffers.emplace_back(plan::BufferKind::arena, 0, reg(arena.getSize()));
     } else if (auto source = dyn_cast<plan::StateOp>(inner)) {
       entry->buffers.emplace_back(plan::BufferKind::state, entry->states.size(), reg(source.getSize()));
       auto state = std::make_unique<plan::StateT>();
       state->name = source.getName().str();
-      state->size =
-          graph::Symbols::of(input.module).upper(plan::byteSize(cast<graph::GraphTensorType>(source.getType())));
+      state->size = symbols.upper(plan::byteSize(cast<graph::GraphTensorType>(source.getType())));
       entry->states.push_back(std::move(state));
     } else if (isa<plan::WeightOp, plan::ConstantOp>(inner)) {
       Attribute key = inner.getAttrDictionary(); // name, recipe and type
@@ -367,7 +368,8 @@ llvm::Error PlanTables::buildEntry(plan::EntryOp op) {
   }
   for (auto source : op.getProfiles().getAsRange<plan::ProfileAttr>()) {
     auto profile = std::make_unique<plan::ProfileT>();
-    profile->maxima.assign(source.getMaxima().begin(), source.getMaxima().end());
+    for (auto [i, most] : llvm::enumerate(source.getMaxima()))
+      profile->maxima.push_back(most * symbols[i].getStep());
     profile->arena_size = source.getArenaSize();
     profile->lower_bound = source.getLowerBound();
     profile->offsets.assign(source.getOffsets().begin(), source.getOffsets().end());

@@ -57,6 +57,14 @@ LogicalResult BindOp::verify() {
   return success();
 }
 
+// require
+
+LogicalResult RequireOp::verify() {
+  if (getSides().getNumResults() != 2 || getSides().getNumDims() != 0)
+    return emitOpError() << "sides must be two expressions over symbols";
+  return success();
+}
+
 // if
 
 LogicalResult IfOp::verifySymbolUses(SymbolTableCollection &symbolTable) {

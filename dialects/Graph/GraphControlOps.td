@@ -28,6 +28,19 @@ def Graph_TrapOp : Graph_Op<"trap"> {
   let assemblyFormat = "$message attr-dict";
 }
 
+def Graph_RequireOp : Graph_Op<"require"> {
+  let summary = "ends the run unless two dimensions are equal";
+  let description = [{
+    What the model takes for granted and the symbols' bounds do not imply:
+    both results of `sides` have one value. Checked before the run begins, or
+    where the operation stands if it is in a branch or its symbols get their
+    values while the model runs.
+  }];
+  let arguments = (ins AffineMapAttr:$sides, StrAttr:$message);
+  let hasVerifier = 1;
+  let assemblyFormat = "$sides $message attr-dict";
+}
+
 class Graph_ControlOp<string mnemonic>
     : Graph_Op<mnemonic, [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]>;
 

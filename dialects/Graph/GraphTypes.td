@@ -19,13 +19,17 @@ def Graph_SymbolAttr : Graph_Attr<"Symbol", "symbol"> {
     axis where the model gives none. A symbol that gets its value while the
     model runs may have a `bound`, an expression over symbols before it that
     its value never exceeds: smaller shapes then need less memory.
+
+    `#graph.symbol<"height", 1, 30 step 32>`: the dimension is a multiple of
+    32, from 32 to 960. The symbol counts the multiples, so that tensors have
+    the dimension `s0 * 32`; in a plan the symbol is the dimension itself.
   }];
   let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$lower, "int64_t":$upper,
-                        OptionalParameter<"::mlir::AffineMap">:$bound);
+                        DefaultValuedParameter<"int64_t", "1">:$step, OptionalParameter<"::mlir::AffineMap">:$bound);
   let builders = [AttrBuilder<(ins "::mlir::StringAttr":$name, "int64_t":$lower, "int64_t":$upper), [{
-    return $_get($_ctxt, name, lower, upper, ::mlir::AffineMap());
+    return $_get($_ctxt, name, lower, upper, int64_t(1), ::mlir::AffineMap());
   }]>];
-  let assemblyFormat = "`<` $name `,` $lower `,` $upper (`,` $bound^)? `>`";
+  let assemblyFormat = "`<` $name `,` $lower `,` $upper (`step` $step^)? (`,` $bound^)? `>`";
 }
 
 def Graph_LayoutAttr : Graph_Attr<"Layout", "layout"> {

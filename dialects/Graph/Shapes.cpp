@@ -28,6 +28,19 @@ Symbols Symbols::of(Operation *op) {
   return Symbols(ArrayRef<SymbolAttr>());
 }
 
+std::optional<int64_t> Symbols::dimensionOf(AffineExpr expr) const {
+  int64_t step = 1;
+  if (expr.getKind() == AffineExprKind::Mul)
+    if (auto factor = dyn_cast<AffineConstantExpr>(cast<AffineBinaryOpExpr>(expr).getRHS())) {
+      step = factor.getValue();
+      expr = cast<AffineBinaryOpExpr>(expr).getLHS();
+    }
+  auto symbol = dyn_cast<AffineSymbolExpr>(expr);
+  if (!symbol || symbol.getPosition() >= symbols.size() || symbols[symbol.getPosition()].getStep() != step)
+    return std::nullopt;
+  return symbol.getPosition();
+}
+
 Range Symbols::range(AffineExpr expr) const {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return {constant.getValue(), constant.getValue()};
@@ -101,7 +114,7 @@ Symbols Symbols::withUpper(ArrayRef<int64_t> upper) const {
   SmallVector<SymbolAttr> bounded;
   for (auto [symbol, most] : llvm::zip_equal(symbols, upper))
     bounded.push_back(SymbolAttr::get(symbol.getContext(), symbol.getName(), std::min(symbol.getLower(), most), most,
-                                      symbol.getBound()));
+                                      symbol.getStep(), symbol.getBound()));
   return Symbols(bounded);
 }
 

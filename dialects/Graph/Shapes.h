@@ -24,6 +24,9 @@ public:
   Symbols withUpper(llvm::ArrayRef<int64_t> upper) const;
   SymbolAttr operator[](size_t i) const { return symbols[i]; }
 
+  /// The symbol that stands for dimension `expr`: `s0`, or `s0 * step`.
+  std::optional<int64_t> dimensionOf(mlir::AffineExpr expr) const;
+
   /// Range of `expr` by interval arithmetic: never too narrow. Saturates
   /// instead of overflowing.
   Range range(mlir::AffineExpr expr) const;

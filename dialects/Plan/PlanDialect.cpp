@@ -40,9 +40,8 @@ bool stint::plan::isRegisterOp(Operation *op) {
          isa<RegisterType>(op->getResult(0).getType());
 }
 
-int64_t stint::plan::symbolOf(graph::GraphTensorType type, int64_t i) {
-  auto symbol = dyn_cast<AffineSymbolExpr>(type.getDim(i));
-  return symbol ? static_cast<int64_t>(symbol.getPosition()) : -1;
+int64_t stint::plan::symbolOf(const graph::Symbols &symbols, graph::GraphTensorType type, int64_t i) {
+  return symbols.dimensionOf(type.getDim(i)).value_or(-1);
 }
 
 AffineExpr stint::plan::byteSize(graph::GraphTensorType type) {

@@ -8,13 +8,13 @@
 //     OutputOp, BufferOp, StateOp, WeightOp and ConstantOp in order of appearance;
 //     `isRegisterOp` tells what makes registers. SymbolOp makes none: its
 //     register is its number.
-//   * ports: InputOp and OutputOp, `getDims()`, `symbolOf(type, i)`.
+//   * ports: InputOp and OutputOp, `getDims()`, `symbolOf(symbols, type, i)`.
 //   * prologue: register operations and checks before the first operation
 //     that `isWork`; body: everything from there.
 #ifndef STINT_DIALECTS_PLAN_PLANDIALECT_H
 #define STINT_DIALECTS_PLAN_PLANDIALECT_H
 
-#include "dialects/Graph/GraphDialect.h"
+#include "dialects/Graph/Shapes.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
@@ -46,8 +46,8 @@ inline constexpr llvm::StringLiteral kProfilesAttr = "plan.profiles";
 bool isWork(mlir::Operation *op);
 /// True for SymbolOp, ConstOp, arithmetic and LoadOp.
 bool isRegisterOp(mlir::Operation *op);
-/// The symbol number if dimension `i` of a port is exactly a symbol, else -1.
-int64_t symbolOf(graph::GraphTensorType type, int64_t i);
+/// The number of the symbol that stands for dimension `i` of a port, else -1.
+int64_t symbolOf(const graph::Symbols &symbols, graph::GraphTensorType type, int64_t i);
 /// Bytes a value of this type takes in memory, padding of a tiled layout
 /// included, as an expression over the symbols.
 mlir::AffineExpr byteSize(graph::GraphTensorType type);

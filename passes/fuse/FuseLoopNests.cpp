@@ -38,7 +38,9 @@ static bool isExpensive(Operation *op) {
               NotOp, ReciprocalOp, BitAndOp, BitOrOp, BitXorOp, BitNotOp, SignOp, FloorOp, CeilOp, RoundOp, SqrtOp>(op);
 }
 static bool isSource(Operation *op) { return isa<IotaOp, DimensionsOp>(op); }
-static bool isFixed(Operation *op) { return isa<KernelOp, WeightOp, ConstantOp, BindOp, TrapOp, IfOp, LoopOp>(op); }
+static bool isFixed(Operation *op) {
+  return isa<KernelOp, WeightOp, ConstantOp, BindOp, TrapOp, RequireOp, IfOp, LoopOp>(op);
+}
 /// Many operand elements per result element, or data-dependent addresses.
 static bool isHeavy(Operation *op) {
   return isa<WindowReduceOp, ConvOp, MatMulOp, GatherOp, GatherElementsOp, GatherNDOp>(op);

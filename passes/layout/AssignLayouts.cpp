@@ -173,7 +173,7 @@ private:
       return visitWindow(window);
     if (isa<WeightOp, ConstantOp, IotaOp, DimensionsOp, RelayoutOp>(op))
       return;
-    if (isa<func::ReturnOp, IfOp, LoopOp, BindOp, TrapOp>(op)) {
+    if (isa<func::ReturnOp, IfOp, LoopOp, BindOp, TrapOp, RequireOp>(op)) {
       for (unsigned i = 0; i < op->getNumOperands(); ++i)
         require(op, i, {});
       return setResults(op, {});

@@ -18,6 +18,7 @@
 #include "dialects/Graph/Shapes.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 namespace stint::passes {
 #define GEN_PASS_DEF_BUILDPLAN
@@ -42,6 +43,7 @@ public:
     Block &body = function.getBody().front();
     auto result = cast<func::ReturnOp>(body.getTerminator());
     DenseMap<Attribute, Value> states;
+    checkSteps();
     for (auto [i, argument] : llvm::enumerate(body.getArguments())) {
       auto name = function.getArgAttrOfType<StringAttr>(i, kNameAttr);
       Attribute state = function.getArgAttr(i, kStateAttr);
@@ -89,6 +91,20 @@ private:
       dims.push_back(registers.tracked(dim));
     return registers.declare<Port>(entry.getLoc(), bufferType(), name ? name : builder.getStringAttr(otherwise), dims,
                                    registers.tracked(plan::byteSize(type)), TypeAttr::get(type));
+  }
+
+  /// Dimensions that are multiples of a number, as the symbols say.
+  void checkSteps() {
+    for (size_t i = 0; i < symbols.size(); ++i) {
+      int64_t step = symbols[i].getStep();
+      if (step == 1)
+        continue;
+      auto constant = [&](int64_t value) { return registers.reg(builder.getAffineConstantExpr(value)); };
+      Value rest =
+          registers.declare<plan::ModOp>(entry.getLoc(), registerType(), registers.symbolRegister(i), constant(step));
+      check(false, registers.declare<plan::EqualOp>(entry.getLoc(), registerType(), rest, constant(0)),
+            symbols[i].getName().getValue() + " must be a multiple of " + Twine(step));
+    }
   }
 
   /// A dimension that may be negative within the symbols' bounds. One that
@@ -176,6 +192,8 @@ private:
       check(true, registers.reg(builder.getAffineConstantExpr(0)), trap.getMessage());
       return success();
     }
+    if (auto require = dyn_cast<RequireOp>(op))
+      return visitRequire(require);
     if (auto branch = dyn_cast<IfOp>(op))
       return visitIf(branch);
     if (auto loop = dyn_cast<LoopOp>(op))
@@ -196,6 +214,15 @@ private:
           "reshape " + nodeOf(op) + " needs as many elements as it is given");
     }
     checkDims(to, nodeOf(op));
+    return success();
+  }
+
+  LogicalResult visitRequire(RequireOp op) {
+    AffineExpr left = op.getSides().getResult(0), right = op.getSides().getResult(1);
+    bool inBody = nesting > 0 || registers.isLate(left) || registers.isLate(right);
+    check(inBody,
+          registers.add<plan::EqualOp>(inBody, op.getLoc(), registerType(), registers.reg(left), registers.reg(right)),
+          op.getMessage());
     return success();
   }
 
@@ -244,6 +271,7 @@ private:
   LogicalResult visitFunction(func::FuncOp callee, llvm::function_ref<void(func::ReturnOp)> beforeBinds) {
     Block &body = callee.getBody().front();
     Block::iterator end(passes::endOfWork(body));
+    llvm::SaveAndRestore<int> inner(nesting, nesting + 1);
     for (Operation &op : llvm::make_range(body.begin(), end))
       if (failed(visit(&op)))
         return failure();
@@ -394,6 +422,7 @@ private:
   /// Results that are computed in the memory of an output, or of a branch's.
   DenseMap<Value, Value> placed;
   DenseSet<AffineExpr> checked;
+  int nesting = 0; // functions of control flow that are being put in
 };
 
 struct BuildPlan : passes::impl::BuildPlanBase<BuildPlan> {

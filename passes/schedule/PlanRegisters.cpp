@@ -31,7 +31,14 @@ Value PlanRegisters::compute(AffineExpr expr, bool inBody, bool cached) {
     result = declare<plan::ConstOp>(loc, type, builder.getI64IntegerAttr(constant.getValue()));
   } else if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
     // The same register from the first instruction to the last.
-    return early[expr] = declare<plan::SymbolOp>(loc, type, builder.getI64IntegerAttr(symbol.getPosition()));
+    Value dimension = symbolRegister(symbol.getPosition());
+    int64_t step = symbols[symbol.getPosition()].getStep();
+    if (step == 1)
+      return early[expr] = dimension;
+    Value divisor = compute(builder.getAffineConstantExpr(step), false, true);
+    return early[expr] = declare<plan::FloorDivOp>(loc, type, dimension, divisor);
+  } else if (auto symbol = symbols.dimensionOf(expr)) {
+    return early[expr] = symbolRegister(*symbol);
   } else {
     auto binary = cast<AffineBinaryOpExpr>(expr);
     Value lhs = compute(binary.getLHS(), inBody, cached), rhs = compute(binary.getRHS(), inBody, cached);
@@ -66,7 +73,11 @@ SmallVector<Value> PlanRegisters::regs(ArrayRef<AffineExpr> exprs) {
 }
 
 Value PlanRegisters::symbolRegister(int64_t symbol) {
-  return compute(builder.getAffineSymbolExpr(symbol), false, false);
+  Value &value = symbolRegisters[symbol];
+  if (!value)
+    value = declare<plan::SymbolOp>(entry.getLoc(), plan::RegisterType::get(builder.getContext()),
+                                    builder.getI64IntegerAttr(symbol));
+  return value;
 }
 
 Value PlanRegisters::tracked(AffineExpr expr) {

@@ -48,7 +48,7 @@ public:
   mlir::Value tracked(mlir::AffineExpr expr);
   /// A register of its own, to be assigned to.
   mlir::Value variable(mlir::Value value);
-  /// The register of a symbol.
+  /// The register of the dimension that a symbol stands for.
   mlir::Value symbolRegister(int64_t symbol);
 
   /// Gives late symbols their values, at once.
@@ -69,6 +69,7 @@ private:
   mlir::OpBuilder builder;
   mlir::Block *block;
   mlir::Operation *firstWork = nullptr;
+  llvm::DenseMap<int64_t, mlir::Value> symbolRegisters;
   llvm::DenseMap<mlir::AffineExpr, mlir::Value> early;
   llvm::SmallVector<llvm::DenseMap<mlir::AffineExpr, mlir::Value>> late;
   llvm::SmallVector<std::pair<mlir::AffineExpr, mlir::Value>> mirrors;

@@ -78,8 +78,10 @@ Status executeRegister(const Plan &plan, const Instruction &in, int64_t *registe
   return success();
 }
 
-Status runPrologue(const Plan &plan, const Entry &entry, int64_t *registers) {
+Status runPrologue(const Plan &plan, const Entry &entry, int64_t *registers, bool checked) {
   for (uint32_t i = 0; i < entry.prologue.size; ++i) {
+    if (!checked && entry.prologue[i].opcode == Opcode::check)
+      continue;
     Status status = executeRegister(plan, entry.prologue[i], registers);
     if (!status.ok())
       return status.about(STINT_OBJECT_INSTRUCTION, i);

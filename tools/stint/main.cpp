@@ -79,7 +79,10 @@ void addModelOptions(CLI::App *command, Options &options, Words &words) {
   command->add_option("model", options.input, "An ONNX file, or a folder that holds one")
       ->required()
       ->type_name("MODEL");
-  command->add_option("--dim", words.dims, "Bounds of a dynamic dimension: NAME=N or NAME=LO..HI; may be repeated")
+  command
+      ->add_option("--dim", words.dims,
+                   "Bounds of a dynamic dimension: NAME=N, NAME=LO..HI, or NAME=LO..HI:STEP for multiples of STEP; "
+                   "may be repeated")
       ->type_name("NAME=RANGE")
       ->allow_extra_args(false);
   command

@@ -23,7 +23,7 @@ FailureOr<Value> stint::import::matmul(NodeContext &n, Value a, Value b) {
     return n.malformed("operands must have one element type");
   // K: one expression on both sides.
   AffineExpr k = ta.getShape().back(), kb = tb.getDim(tb.getRank() - 2);
-  if (!n.same(k, kb))
+  if (!n.assumeEqual(k, kb))
     return n.malformed("the inner dimensions " + n.print(k) + " and " + n.print(kb) + " differ");
   SmallVector<AffineExpr> shape(tb.getShape());
   shape[shape.size() - 2] = k;
@@ -33,8 +33,8 @@ FailureOr<Value> stint::import::matmul(NodeContext &n, Value a, Value b) {
     AffineExpr x = batchA[batchA.size() - 1 - i], &y = shape[batchB.size() - 1 - i];
     if (x == 1 || y == 1 || x == y)
       continue;
-    if (!n.same(x, y))
-      return n.unsupported("batch dimensions " + n.print(x) + " and " + n.print(y) + " may differ");
+    if (!n.assumeEqual(x, y))
+      return n.malformed("batch dimensions " + n.print(x) + " and " + n.print(y) + " differ");
     y = x;
   }
   b = n.reshape(b, shape);
@@ -134,6 +134,7 @@ FailureOr<Value> stint::import::convolve(NodeContext &n, Value x, Value weight) 
   SmallVector<AffineExpr> shape = {n.dim(group), n.dim(*outputs / group), n.dim(*channels)};
   for (int64_t size : kernel)
     shape.push_back(n.dim(size));
+  x = padFirst(n, x, *window, n.scalarLike(x, 0));
   return n.make<graph::ConvOp>(x, n.reshape(weight, shape), window->strides, window->dilations, window->padLow,
                                window->padHigh);
 }
@@ -227,6 +228,7 @@ static LogicalResult convTranspose(NodeContext &n) {
 
   // Pads from the output's shape.
   SmallVector<int64_t> low(spatial), high(spatial);
+  SmallVector<AffineExpr> cutLow;
   for (int64_t i = 0; i < spatial; ++i) {
     low[i] = pads[i];
     high[i] = pads[spatial + i];
@@ -235,11 +237,21 @@ static LogicalResult convTranspose(NodeContext &n) {
       continue;
     int64_t total;
     if (outputShape) {
-      auto in = n.type(0).getStaticDim(i + 2);
-      if (!in)
-        return n.unsupported("output_shape with a dynamic input");
       if (std::abs((*outputShape)[i]) > int64_t(1) << 40)
         return n.malformed("output_shape out of range");
+      auto in = n.type(0).getStaticDim(i + 2);
+      if (!in) { // the whole result is computed, and cut to the middle
+        AffineExpr whole = (n.type(0).getDim(i + 2) - 1) * strides[i] + dilations[i] * (kernel[i] - 1) + 1 + extra[i];
+        AffineExpr cut = n.simplify(whole - (*outputShape)[i]);
+        if (n.symbols.range(cut).lower < 0)
+          return n.unsupported("output_shape may be larger than what dimension " + n.print(n.type(0).getDim(i + 2)) +
+                               " gives; raise the lower bound of --dim");
+        cutLow.resize(rank, n.dim(0));
+        AffineExpr less = n.simplify(cut.floorDiv(2));
+        cutLow[i + 2] = autoPad == "SAME_UPPER" ? less : n.simplify(cut - less);
+        low[i] = high[i] = 0;
+        continue;
+      }
       total = (*in - 1) * strides[i] + dilations[i] * (kernel[i] - 1) + 1 + extra[i] - (*outputShape)[i];
     } else { // output = input · stride
       total = dilations[i] * (kernel[i] - 1) + 1 + extra[i] - strides[i];
@@ -305,6 +317,13 @@ static LogicalResult convTranspose(NodeContext &n) {
   if (failed(checkWindow(n, window, n.typeOf(x).getShape().drop_front(2))))
     return failure();
   Value result = n.make<graph::ConvOp>(x, weight, ones, dilations, convLow, convHigh);
+  if (!cutLow.empty()) {
+    SmallVector<AffineExpr> sizes(n.typeOf(result).getShape());
+    for (int64_t i = 0; i < spatial; ++i)
+      if (!n.type(0).getStaticDim(i + 2))
+        sizes[i + 2] = n.dim((*outputShape)[i]);
+    result = n.slice(result, cutLow, sizes);
+  }
   if (failed(addBias(n, result, 2)))
     return failure();
   n.out(0, result);

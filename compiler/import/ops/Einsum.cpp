@@ -141,7 +141,7 @@ LogicalResult Contractor::agree() {
         continue;
       }
       GraphTensorType type = n.typeOf(t.value);
-      if (!n.same(type.getDim(i), type.getDim(j)))
+      if (!n.assumeEqual(type.getDim(i), type.getDim(j)))
         return n.malformed("label '" + Twine(t.labels[i]) + "' stands for " + n.print(type.getDim(i)) + " and " +
                            n.print(type.getDim(j)));
       if (type.getDim(i) == type.getDim(j)) {
@@ -170,7 +170,7 @@ LogicalResult Contractor::agree() {
       if (shape[at] == 1) {
         shape.erase(shape.begin() + at);
         t.labels.erase(at, 1);
-      } else if (n.same(shape[at], joined)) {
+      } else if (n.assumeEqual(shape[at], joined)) {
         shape[at] = joined;
       } else {
         return n.malformed("label '" + Twine(label) + "' stands for " + n.print(joined) + " and " + n.print(shape[at]));

@@ -18,7 +18,7 @@ static FailureOr<Value> likelihoodLoss(NodeContext &n, Value scores) {
   shape.erase(shape.begin() + 1);
   column[1] = n.dim(1);
   for (auto [own, other] : llvm::zip(shape, n.type(1).getShape()))
-    if (!n.same(own, other))
+    if (!n.assumeEqual(own, other))
       return n.malformed("scores and targets differ in a dimension: " + n.print(own) + " and " + n.print(other));
   Type i64 = n.b.getI64Type();
   Value target = n.cast(n.reshape(n.in(1), shape), i64), valid;

@@ -40,9 +40,8 @@ static LogicalResult reshapeTo(NodeContext &n, SmallVector<AffineExpr> shape) {
   AffineExpr from = n.type(0).getNumElements(), to = n.type(0).withShape(shape).getNumElements();
   if (!same && n.symbols.equal(from, to) == false)
     return n.malformed("cannot reshape " + n.print(from) + " elements into " + n.print(n.type(0).withShape(shape)));
-  if (!same && !n.same(from, to))
-    return n.unsupported("it is not certain that " + n.print(n.type(0).withShape(shape)) + " has as many elements as " +
-                         n.print(n.type(0)) + "; fix a dimension with --dim");
+  if (!same)
+    (void)n.assumeEqual(n.simplify(from), n.simplify(to));
   if (ArrayRef<AffineExpr>(shape) == n.type(0).getShape())
     n.forward(0, 0);
   else
@@ -245,11 +244,8 @@ static LogicalResult concat(NodeContext &n) {
       AffineExpr first = n.type(0).getDim(d);
       if (d == *axis || shape[d] == first)
         continue;
-      if (!n.same(shape[d], first))
-        return n.symbols.equal(shape[d], first) == false
-                   ? n.malformed("operands differ in dimension " + Twine(d))
-                   : n.unsupported("operands may differ in dimension " + Twine(d) + ": " + n.print(first) + " and " +
-                                   n.print(shape[d]));
+      if (!n.assumeEqual(shape[d], first))
+        return n.malformed("operands differ in dimension " + Twine(d));
       shape[d] = first;
     }
     values.push_back(n.reshape(n.in(i), shape));

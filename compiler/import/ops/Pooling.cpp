@@ -1,6 +1,7 @@
 // Pooling over windows and over everything.
 #include "compiler/import/NodeContext.h"
 #include "compiler/import/Windows.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace stint;
@@ -31,6 +32,8 @@ static FailureOr<Pool> readPool(NodeContext &n) {
   for (int64_t i = 0; i < spatial; ++i) {
     Window &w = pool.window;
     int64_t reach = w.dilations[i] * (w.kernel[i] - 1) + 1, s = w.strides[i];
+    if (!w.ownLow.empty() && w.ownHigh[i] != 0)
+      continue; // the last window ends where the pads do
     if (auto size = n.type(0).getStaticDim(i + 2)) {
       int64_t room = *size + w.padLow[i] + w.padHigh[i] - reach;
       int64_t count = room < 0 ? 0 : (room + s - 1) / s + 1;
@@ -104,7 +107,15 @@ static LogicalResult maxPool(NodeContext &n) {
   auto pool = readPool(n);
   if (failed(pool))
     return failure();
-  auto [value, indices] = windowReduce(n, ReduceKind::max, n.in(0), *pool, false, n.wants(1));
+  if (!pool->window.ownLow.empty() && n.wants(1))
+    return n.unsupported("indices with an auto_pad that depends on the input's size; fix it with --dim");
+  bool isFloat = graph::isFloat(n.element(0));
+  unsigned bits = n.element(0).getIntOrFloatBitWidth();
+  double least = isFloat                            ? -std::numeric_limits<double>::infinity()
+                 : n.element(0).isUnsignedInteger() ? 0
+                                                    : -std::ldexp(1.0, static_cast<int>(bits) - 1);
+  Value x = padFirst(n, n.in(0), pool->window, n.scalarLike(n.in(0), least));
+  auto [value, indices] = windowReduce(n, ReduceKind::max, x, *pool, false, n.wants(1));
   n.out(0, value);
   if (n.wants(1))
     n.out(1, n.getInt("storage_order", 0) ? columnMajor(n, indices) : indices);
@@ -115,7 +126,18 @@ static LogicalResult averagePool(NodeContext &n) {
   auto pool = readPool(n);
   if (failed(pool))
     return failure();
-  n.out(0, windowReduce(n, ReduceKind::mean, n.in(0), *pool, n.getInt("count_include_pad", 0) != 0).first);
+  Value x = n.in(0), zero = n.scalarLike(x, 0);
+  bool countPads = n.getInt("count_include_pad", 0) != 0;
+  if (pool->window.ownLow.empty() || countPads) {
+    n.out(0, windowReduce(n, ReduceKind::mean, padFirst(n, x, pool->window, zero), *pool, countPads).first);
+    return success();
+  }
+  // The sum over as many elements as lie inside the input.
+  SmallVector<AffineExpr> plane(n.type(0).getShape());
+  plane[0] = plane[1] = n.dim(1);
+  Value ones = n.broadcast(n.scalarLike(x, 1), plane);
+  auto sum = [&](Value v) { return windowReduce(n, ReduceKind::sum, padFirst(n, v, pool->window, zero), *pool).first; };
+  n.out(0, n.div(sum(x), sum(ones)));
   return success();
 }
 
@@ -139,7 +161,10 @@ static LogicalResult lpPool(NodeContext &n) {
   auto pool = readPool(n);
   if (failed(pool))
     return failure();
-  return norm(n, [&](Value x) { return windowReduce(n, ReduceKind::sum, x, *pool).first; });
+  return norm(n, [&](Value x) {
+    Value padded = padFirst(n, x, pool->window, n.scalarLike(x, 0));
+    return windowReduce(n, ReduceKind::sum, padded, *pool).first;
+  });
 }
 
 static FailureOr<SmallVector<int64_t>> spatialAxes(NodeContext &n) {

@@ -4,6 +4,9 @@
 //
 // Coordinates are computed in f64 for the exact ratios of integer sizes, as a
 // rounding error at a half changes which element "nearest" takes.
+//
+// Antialiasing, where an axis shrinks, stretches the filter over as many
+// elements as it shrinks by, and makes its weights sum to 1.
 #include "compiler/import/NodeContext.h"
 #include <cmath>
 
@@ -28,13 +31,17 @@ public:
 
 private:
   LogicalResult readSizes();
+  LogicalResult keepAspectRatio(StringRef policy);
+  /// floor(in · scale), as f32 computes it, or null where it has no form.
+  AffineExpr scaledSize(AffineExpr in, double scale);
   LogicalResult readRoi();
   Value f(double v) { return n.scalar(f64, v); }
   /// Source coordinates, [out] f64.
   FailureOr<Value> coordinates(const Axis &a);
   Value resizeNearest(Value x, const Axis &a, Value at);
-  Value resizeLinear(Value x, const Axis &a, Value at);
-  Value resizeCubic(Value x, const Axis &a, Value at);
+  LogicalResult interpolate(Value &x, const Axis &a, Value at);
+  /// Weight of an element at `distance` (f64).
+  Value filter(Value distance);
   /// Rows `index` ([out] i64, clamped to the input) times `weight` ([out] f64).
   Value weighted(Value x, const Axis &a, Value index, Value weight);
   /// A [out] value shaped to broadcast along the axis.
@@ -53,6 +60,51 @@ private:
   SmallVector<Axis> axes;
 };
 } // namespace
+
+AffineExpr Resizer::scaledSize(AffineExpr in, double scale) {
+  auto exact = [&](int64_t size) {
+    return static_cast<int64_t>(std::floor(static_cast<float>(size) * static_cast<float>(scale)));
+  };
+  if (auto constant = dyn_cast<AffineConstantExpr>(in))
+    return n.dim(exact(constant.getValue()));
+  graph::Range range = n.symbols.range(in);
+  if (range.upper - range.lower > 1 << 20)
+    return {};
+  // The first fraction that is right for every size.
+  for (int64_t bottom = 1; bottom <= 1024; ++bottom) {
+    double top = std::round(scale * static_cast<double>(bottom));
+    if (top < 1 || std::abs(top / static_cast<double>(bottom) - scale) > 1e-6 * scale)
+      continue;
+    auto whole = static_cast<int64_t>(top);
+    bool right = true;
+    for (int64_t size = range.lower; right && size <= range.upper; ++size)
+      right = size * whole / bottom == exact(size);
+    if (right)
+      return n.simplify((in * whole).floorDiv(bottom));
+  }
+  return {};
+}
+
+/// One scale for all axes: the smallest or largest that 'sizes' comes to.
+LogicalResult Resizer::keepAspectRatio(StringRef policy) {
+  if (policy != "not_larger" && policy != "not_smaller")
+    return n.malformed("unknown keep_aspect_ratio_policy '" + policy + "'");
+  std::optional<double> scale;
+  for (const Axis &a : axes) {
+    auto in = dyn_cast<AffineConstantExpr>(a.in), out = dyn_cast<AffineConstantExpr>(a.out);
+    if (!in || !out)
+      return n.unsupported("keep_aspect_ratio_policy with dynamic sizes; fix them with --dim");
+    if (in.getValue() < 1)
+      return n.malformed("keep_aspect_ratio_policy of an empty dimension");
+    double own = static_cast<double>(out.getValue()) / static_cast<double>(in.getValue());
+    scale = !scale ? own : policy == "not_larger" ? std::min(*scale, own) : std::max(*scale, own);
+  }
+  for (Axis &a : axes) {
+    a.scale = *scale;
+    a.out = n.dim(std::llround(*scale * static_cast<double>(cast<AffineConstantExpr>(a.in).getValue())));
+  }
+  return success();
+}
 
 LogicalResult Resizer::readSizes() {
   bool upsample = n.node.opType == "Upsample";
@@ -76,14 +128,12 @@ LogicalResult Resizer::readSizes() {
     auto sizes = k ? k->expressions() : std::nullopt;
     if (!sizes || sizes->size() != which.size())
       return n.unsupported("'sizes' depends on the input's values");
-    if (policy != "stretch")
-      return n.unsupported("keep_aspect_ratio_policy " + policy);
     for (auto [axis, size] : llvm::zip(which, *sizes)) {
       if (n.symbols.range(size).lower < 0)
         return n.malformed("a size may be negative");
       axes.push_back({axis, n.type(0).getDim(axis), size, 0});
     }
-    return success();
+    return policy == "stretch" ? success() : keepAspectRatio(policy);
   }
   SmallVector<double> scales;
   if (n.has(*scalesAt)) {
@@ -98,17 +148,11 @@ LogicalResult Resizer::readSizes() {
   if (scales.size() != which.size())
     return n.malformed("needs scales or sizes for every axis");
   for (auto [axis, scale] : llvm::zip(which, scales)) {
-    AffineExpr in = n.type(0).getDim(axis), out;
+    AffineExpr in = n.type(0).getDim(axis);
     if (!(scale > 0) || scale > 1 << 20)
       return n.malformed("a scale is not positive");
-    double inverse = 1 / scale;
-    if (auto size = n.type(0).getStaticDim(axis))
-      out = n.dim(static_cast<int64_t>(std::floor(static_cast<float>(*size) * static_cast<float>(scale))));
-    else if (scale == std::floor(scale))
-      out = n.simplify(in * static_cast<int64_t>(scale));
-    else if (inverse == std::floor(inverse))
-      out = n.simplify(in.floorDiv(static_cast<int64_t>(inverse)));
-    else
+    AffineExpr out = scaledSize(in, scale);
+    if (!out)
       return n.unsupported("scale " + Twine(std::to_string(scale)) + " of dimension " + n.print(in) +
                            "; fix it with --dim");
     axes.push_back({axis, in, out, scale});
@@ -136,11 +180,10 @@ FailureOr<Value> Resizer::coordinates(const Axis &a) {
   if (transform == "asymmetric")
     return n.div(i, scale);
   if (transform == "half_pixel" || transform == "pytorch_half_pixel") {
-    if (transform == "pytorch_half_pixel" && n.symbols.upper(a.out) <= 1)
-      return n.mul(i, f(0));
-    if (transform == "pytorch_half_pixel" && n.symbols.range(a.out).lower <= 1)
-      return n.unsupported("pytorch_half_pixel where dimension " + n.print(a.out) + " may be 1");
-    return n.sub(n.div(n.add(i, f(0.5)), scale), f(0.5));
+    Value position = n.sub(n.div(n.add(i, f(0.5)), scale), f(0.5));
+    if (transform == "pytorch_half_pixel") // one element: its coordinate is 0
+      position = n.select(n.compare(ComparePredicate::le, out, f(1)), f(0), position);
+    return position;
   }
   if (transform == "half_pixel_symmetric") {
     Value exact = n.mul(scale, in); // output size before rounding
@@ -159,10 +202,10 @@ FailureOr<Value> Resizer::coordinates(const Axis &a) {
     return n.div(n.add(i, f(0.5)), scale);
   if (transform == "tf_crop_and_resize") {
     Value size = n.sub(in, f(1));
-    if (n.symbols.range(a.out).lower <= 1)
-      return n.unsupported("tf_crop_and_resize to one element");
-    Value step = n.div(n.mul(f(a.roiEnd - a.roiStart), size), n.sub(out, f(1)));
-    return n.add(n.mul(f(a.roiStart), size), n.mul(i, step));
+    Value one = n.compare(ComparePredicate::le, out, f(1));
+    Value step = n.div(n.mul(f(a.roiEnd - a.roiStart), size), n.select(one, f(1), n.sub(out, f(1))));
+    Value many = n.add(n.mul(f(a.roiStart), size), n.mul(i, step));
+    return n.select(one, n.mul(f(0.5 * (a.roiStart + a.roiEnd)), size), many);
   }
   return n.unsupported("coordinate_transformation_mode " + transform);
 }
@@ -184,40 +227,62 @@ Value Resizer::weighted(Value x, const Axis &a, Value index, Value weight) {
   return n.mul(rows, n.cast(alongAxis(weight, a, n.typeOf(x).getRank()), type));
 }
 
-Value Resizer::resizeLinear(Value x, const Axis &a, Value at) {
-  Value low = n.make<graph::FloorOp>(at), fraction = n.sub(at, low), index = n.cast(low, i64);
-  Value next = n.add(index, n.scalar(i64, 1));
-  return n.add(weighted(x, a, index, n.sub(f(1), fraction)), weighted(x, a, next, fraction));
+Value Resizer::filter(Value distance) {
+  Value d = n.make<graph::AbsOp>(distance);
+  if (mode != "cubic") // a triangle
+    return n.max(n.sub(f(1), d), f(0));
+  // Keys' cubic with coefficient A.
+  double A = n.getFloat("cubic_coeff_a", -0.75f);
+  Value near = n.add(n.mul(n.mul(n.sub(n.mul(d, f(A + 2)), f(A + 3)), d), d), f(1));
+  Value far = n.sub(n.mul(n.add(n.mul(n.sub(n.mul(d, f(A)), f(5 * A)), d), f(8 * A)), d), f(4 * A));
+  Value outer = n.select(n.compare(ComparePredicate::lt, d, f(2)), far, f(0));
+  return n.select(n.compare(ComparePredicate::le, d, f(1)), near, outer);
 }
 
-/// Keys' cubic with coefficient A, four taps.
-Value Resizer::resizeCubic(Value x, const Axis &a, Value at) {
-  double A = n.getFloat("cubic_coeff_a", -0.75f);
-  Value low = n.make<graph::FloorOp>(at), t = n.sub(at, low), index = n.cast(low, i64);
-  auto near = [&](Value d) { // |d| <= 1: ((A+2)d - (A+3))d² + 1
-    return n.add(n.mul(n.mul(n.sub(n.mul(d, f(A + 2)), f(A + 3)), d), d), f(1));
-  };
-  auto far = [&](Value d) { // 1 < |d| < 2: ((A·d - 5A)d + 8A)d - 4A
-    return n.sub(n.mul(n.add(n.mul(n.sub(n.mul(d, f(A)), f(5 * A)), d), f(8 * A)), d), f(4 * A));
-  };
-  Value weights[4] = {far(n.add(t, f(1))), near(t), near(n.sub(f(1), t)), far(n.sub(f(2), t))};
-  bool exclude = n.getInt("exclude_outside", 0) != 0;
-  Value indices[4], total;
-  for (int64_t k = 0; k < 4; ++k) {
-    indices[k] = n.add(index, n.scalar(i64, static_cast<double>(k - 1)));
-    if (!exclude)
-      continue;
-    Value inside = n.make<graph::AndOp>(n.compare(ComparePredicate::ge, indices[k], n.scalar(i64, 0)),
-                                        n.compare(ComparePredicate::lt, indices[k], n.dimension(a.in, i64)));
-    weights[k] = n.select(inside, weights[k], f(0));
-    total = total ? n.add(total, weights[k]) : weights[k];
+/// A weighted sum of the elements around a coordinate.
+LogicalResult Resizer::interpolate(Value &x, const Axis &a, Value at) {
+  double reach = mode == "cubic" ? 2 : 1, shrink = 1;
+  bool antialias = n.getInt("antialias", 0) != 0, exclude = n.getInt("exclude_outside", 0) != 0;
+  if (antialias && a.scale != 0) {
+    shrink = std::min(a.scale, 1.0);
+  } else if (antialias && n.symbols.lessEqual(a.in, a.out) != true) {
+    auto ratio = graph::divideExactly(a.in, a.out);
+    auto whole = ratio ? dyn_cast<AffineConstantExpr>(*ratio) : AffineConstantExpr();
+    auto in = dyn_cast<AffineConstantExpr>(a.in), out = dyn_cast<AffineConstantExpr>(a.out);
+    if (in && out && out.getValue() > 0)
+      shrink = static_cast<double>(out.getValue()) / static_cast<double>(in.getValue());
+    else if (whole)
+      shrink = 1 / static_cast<double>(whole.getValue());
+    else
+      return n.unsupported("antialias from dimension " + n.print(a.in) + " to " + n.print(a.out) +
+                           ", whose ratio varies; fix it with --dim");
+  }
+  bool narrow = shrink == 1;
+  auto first = static_cast<int64_t>(std::floor(-reach / shrink)) + 1;
+  if (2 - 2 * first > 128)
+    return n.unsupported("antialias over more than 128 elements");
+  Value low = n.make<graph::FloorOp>(at), fraction = n.sub(at, low), index = n.cast(low, i64);
+  SmallVector<Value> indices, weights;
+  Value total;
+  for (int64_t k = first; k < 2 - first; ++k) {
+    indices.push_back(n.add(index, n.scalar(i64, static_cast<double>(k))));
+    Value distance = n.sub(f(static_cast<double>(k)), fraction);
+    Value weight = filter(narrow ? distance : n.mul(distance, f(shrink)));
+    if (exclude) {
+      Value inside = n.make<graph::AndOp>(n.compare(ComparePredicate::ge, indices.back(), n.scalar(i64, 0)),
+                                          n.compare(ComparePredicate::lt, indices.back(), n.dimension(a.in, i64)));
+      weight = n.select(inside, weight, f(0));
+    }
+    weights.push_back(weight);
+    total = total ? n.add(total, weight) : weight;
   }
   Value result;
-  for (int64_t k = 0; k < 4; ++k) {
-    Value term = weighted(x, a, indices[k], exclude ? n.div(weights[k], total) : weights[k]);
+  for (auto [i, weight] : llvm::zip(indices, weights)) {
+    Value term = weighted(x, a, i, exclude || !narrow ? n.div(weight, total) : weight);
     result = result ? n.add(result, term) : term;
   }
-  return result;
+  x = result;
+  return success();
 }
 
 LogicalResult Resizer::run() {
@@ -227,16 +292,15 @@ LogicalResult Resizer::run() {
     transform = "asymmetric";
   if (mode != "nearest" && mode != "linear" && mode != "bilinear" && mode != "cubic")
     return n.unsupported("mode " + mode);
-  if (mode != "nearest" && !graph::isFloat(n.element(0)))
-    return n.unsupported("interpolating integers");
+  if (mode != "nearest" && graph::isBool(n.element(0)))
+    return n.malformed("booleans cannot be interpolated");
   if (failed(readSizes()) || failed(readRoi()))
     return failure();
   Value x = n.in(0);
   Type type = n.element(0);
-  if (n.getInt("antialias", 0))
-    for (const Axis &a : axes)
-      if (n.symbols.lessEqual(a.in, a.out) != true)
-        return n.unsupported("antialias when downsampling");
+  // Integers are mixed as floats, and cut off.
+  if (mode != "nearest" && graph::isInteger(type))
+    x = n.cast(x, n.b.getF32Type());
   for (const Axis &a : axes) {
     bool whole = transform != "tf_crop_and_resize" || (a.roiStart == 0 && a.roiEnd == 1);
     if (whole && n.same(a.in, a.out) && (a.scale == 0 || a.scale == 1))
@@ -262,20 +326,21 @@ LogicalResult Resizer::run() {
     auto at = coordinates(a);
     if (failed(at))
       return failure();
-    x = mode == "nearest" ? resizeNearest(x, a, *at)
-        : mode == "cubic" ? resizeCubic(x, a, *at)
-                          : resizeLinear(x, a, *at);
+    if (mode == "nearest")
+      x = resizeNearest(x, a, *at);
+    else if (failed(interpolate(x, a, *at)))
+      return failure();
     if (transform == "tf_crop_and_resize") { // outside the input: a given value
       Value last = n.dimension(n.simplify(a.in - 1), f64);
       Value out =
           n.make<graph::OrOp>(n.compare(ComparePredicate::lt, *at, f(0)), n.compare(ComparePredicate::gt, *at, last));
-      x = n.select(alongAxis(out, a, n.typeOf(x).getRank()), n.scalar(type, n.getFloat("extrapolation_value", 0)), x);
+      x = n.select(alongAxis(out, a, n.typeOf(x).getRank()), n.scalarLike(x, n.getFloat("extrapolation_value", 0)), x);
     }
   }
   if (x == n.in(0))
     n.forward(0, 0);
   else
-    n.out(0, x);
+    n.out(0, n.cast(x, type));
   return success();
 }
 

@@ -28,7 +28,8 @@ static FailureOr<AffineExpr> size(NodeContext &n, size_t input, StringRef name) 
 
 /// a0 - a1·cos(2πi/N) + a2·cos(4πi/N)
 static LogicalResult cosineWindow(NodeContext &n, double a0, double a1, double a2) {
-  auto length = size(n, 0, "size");
+  Value count = n.known(0) ? Value() : n.cast(n.reshape(n.in(0), {}), n.b.getI64Type());
+  auto length = count ? n.boundedSize(count, 0, 0) : size(n, 0, "size");
   if (failed(length))
     return failure();
   Type type = elementTypeOf(static_cast<DataType>(n.getInt("output_datatype", 1)), n.context());

@@ -365,13 +365,41 @@ static LogicalResult oneHot(NodeContext &n) {
   return success();
 }
 
+/// start, limit and delta are computed while the model runs.
+static LogicalResult rangeOfValues(NodeContext &n) {
+  Value v[3];
+  Type type = n.element(0), i64 = n.b.getI64Type(), f64 = n.b.getF64Type();
+  for (size_t i = 0; i < 3; ++i) {
+    if (n.element(i) != type || n.type(i).getNumElements() != 1)
+      return n.malformed("start, limit and delta must be scalars of one type");
+    v[i] = n.reshape(n.in(i), {});
+  }
+  // ceil((limit - start) / delta)
+  Value count;
+  if (graph::isFloat(type)) {
+    Value span = n.sub(n.cast(v[1], f64), n.cast(v[0], f64));
+    count = n.cast(n.make<graph::CeilOp>(n.div(span, n.cast(v[2], f64))), i64);
+  } else {
+    Value span = n.sub(n.cast(v[1], i64), n.cast(v[0], i64)), delta = n.cast(v[2], i64), zero = n.scalar(i64, 0);
+    Value rest = n.make<graph::RemOp>(span, delta), positive = n.compare(ComparePredicate::gt, delta, zero);
+    Value over =
+        n.select(positive, n.compare(ComparePredicate::gt, rest, zero), n.compare(ComparePredicate::lt, rest, zero));
+    count = n.add(n.div(span, delta), n.cast(over, i64));
+  }
+  auto size = n.boundedSize(n.max(count, n.scalar(i64, 0)), 0, 0);
+  if (failed(size))
+    return failure();
+  n.out(0, n.add(n.mul(n.cast(n.iota({*size}, 0), type), v[2]), v[0]));
+  return success();
+}
+
 static LogicalResult range(NodeContext &n) {
   Type type = n.element(0);
   Scalar v[3];
   for (size_t i = 0; i < 3; ++i) {
     const Known *k = n.known(i);
     if (!k || k->elements.size() != 1)
-      return n.unsupported("its length depends on the input's values");
+      return rangeOfValues(n);
     v[i] = k->elements[0];
   }
   AffineExpr count;
@@ -386,7 +414,7 @@ static LogicalResult range(NodeContext &n) {
   } else {
     auto step = v[2].integer();
     if (!step || !v[0].expr || !v[1].expr)
-      return n.unsupported("its length cannot be written as an expression");
+      return rangeOfValues(n);
     AffineExpr span = *step > 0 ? v[1].expr - v[0].expr : v[0].expr - v[1].expr;
     auto positive = maximum(n, n.simplify(span), n.dim(0));
     if (!positive)

@@ -1,6 +1,6 @@
 // Imports ONNX files and prints what came of them.
 //
-//   import-print MODEL.onnx [--dim NAME=LO..HI]…   the module, or the problems
+//   import-print MODEL.onnx [--dim NAME=LO..HI[:STEP]]…   the module, or the problems
 //   import-print --count MODEL.onnx…               a line a file, and a total
 //   import-print MODEL.onnx --constant NAME=FILE.pb   an input with one value
 //
@@ -20,8 +20,11 @@ using namespace stint::import;
 
 static bool parseDim(llvm::StringRef text, ImportOptions &options) {
   auto [name, range] = text.rsplit('=');
-  auto [low, high] = range.split("..");
+  auto [span, step] = range.split(':');
+  auto [low, high] = span.split("..");
   DimBounds bounds;
+  if (!step.empty() && step.getAsInteger(10, bounds.step))
+    return false;
   if (low.getAsInteger(10, bounds.lower) || (high.empty() ? low : high).getAsInteger(10, bounds.upper))
     return false;
   options.dims[name] = bounds;
