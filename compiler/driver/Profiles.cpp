@@ -68,7 +68,7 @@ llvm::Error driver::addProfiles(ModuleOp module, llvm::ArrayRef<ProfileRequest> 
                                            ": the model has no dynamic dimension of that name" +
                                            (names.empty() ? "; all its sizes are fixed" : "; it has " + names));
     }
-    add([&](size_t i) {
+    add([&](size_t i) -> int64_t {
       for (const auto &[name, most] : request)
         if (symbols[i].getName() == name)
           return llvm::divideCeil(most, symbols[i].getStep());
@@ -76,7 +76,7 @@ llvm::Error driver::addProfiles(ModuleOp module, llvm::ArrayRef<ProfileRequest> 
     });
   }
   for (unsigned halvings = 1; requests.empty() && halvings <= kHalvings; ++halvings)
-    add([&](size_t i) { return llvm::divideCeil(symbols[i].getUpper(), int64_t(1) << halvings); });
+    add([&](size_t i) -> int64_t { return llvm::divideCeil(symbols[i].getUpper(), int64_t(1) << halvings); });
   Builder builder(module.getContext());
   llvm::SmallVector<Attribute> attributes;
   for (const auto &maxima : profiles)
