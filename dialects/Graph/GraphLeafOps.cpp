@@ -57,9 +57,9 @@ LogicalResult LeafOp::verify() {
     return emitOpError() << "'" << getName() << "' is not made for this element type";
   if (getLeading() > static_cast<uint64_t>(getUnitsType().getRank()))
     return emitOpError() << "has no " << getLeading() << " leading dimensions";
-  for (Value value : llvm::concat<Value>(getInputs(), getOutputs()))
-    if (!tensorType(value).isRowMajor())
-      return emitOpError() << "operands and results must be row-major";
+  auto isRowMajor = [](Value value) { return tensorType(value).isRowMajor(); };
+  if (!llvm::all_of(getInputs(), isRowMajor) || !llvm::all_of(getOutputs(), isRowMajor))
+    return emitOpError() << "operands and results must be row-major";
   return success();
 }
 

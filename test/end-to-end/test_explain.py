@@ -24,7 +24,8 @@ def bounded():
     # 4 rows of 8 times [8, 4], then a sum and a maximum of each of the 16.
     assert root["flops"] == 2 * 4 * 8 * 4 + 2 * 16, root["flops"]
     assert root["weight_bytes"] >= (8 * 4 + 4) * 4 and root["supported"], root
-    assert root["dynamic_dimensions"] == [{"name": "n", "where": "input 'x' axis 0", "lower": 1, "upper": 4}]
+    dim = {"name": "n", "where": "input 'x' axis 0", "lower": 1, "upper": 4, "step": 1}
+    assert root["dynamic_dimensions"] == [dim], root["dynamic_dimensions"]
     by_name = {use["operator"]: use for use in root["operators"]}
     assert by_name["MatMul"]["contraction"] == 1 and by_name["Relu"]["contraction"] == 1, by_name
 

@@ -9,9 +9,9 @@ module attributes {graph.symbols = [#graph.symbol<"h", 1, 30 step 32>, #graph.sy
   // CHECK: %[[R:.*]] = plan.mod %[[H]], %{{.*}}
   // CHECK: %[[E:.*]] = plan.equal %[[R]]
   // CHECK: plan.check %[[E]], "h must be a multiple of 32"
+  // CHECK: %[[K:.*]] = plan.floor_div %[[H]]
   // CHECK: plan.input "x" dims(%[[H]])
   // CHECK: plan.input "y" dims(%[[W:.*]]) size
-  // CHECK: %[[K:.*]] = plan.floor_div %[[H]]
   // CHECK: %[[S:.*]] = plan.equal %[[W]], %[[H]]
   // CHECK: plan.check %[[S]], "w must be h"
   // CHECK: plan.dispatch @neg({{.*}}) dims(%[[K]])
