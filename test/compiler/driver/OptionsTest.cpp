@@ -24,8 +24,26 @@ TEST(Options, Dimensions) {
   EXPECT_EQ(dims["h"].upper, 960);
   EXPECT_EQ(dims["h"].step, 32);
   EXPECT_EQ(dims["a=b"].step, 1);
-  for (const char *wrong : {"n=32..961:32", "n=1..64:32", "n=64:32", "n=0..8:0", "n=0..8:-4", "n=0..8:", "", "batch", "=3", "n=", "n=many", "n=1..", "n=..4", "n=4..1", "n=-1", "n=1..2..3",
-                            "n=99999999999999999999", "n=9999999999999", "n=1 ..4", "batch=5"}) {
+  for (const char *wrong : {"n=32..961:32",
+                            "n=1..64:32",
+                            "n=64:32",
+                            "n=0..8:0",
+                            "n=0..8:-4",
+                            "n=0..8:",
+                            "",
+                            "batch",
+                            "=3",
+                            "n=",
+                            "n=many",
+                            "n=1..",
+                            "n=..4",
+                            "n=4..1",
+                            "n=-1",
+                            "n=1..2..3",
+                            "n=99999999999999999999",
+                            "n=9999999999999",
+                            "n=1 ..4",
+                            "batch=5"}) {
     std::string message = text(parseDim(wrong, dims));
     EXPECT_NE(message.find("--dim '" + std::string(wrong) + "'"), std::string::npos) << wrong << ": " << message;
   }
