@@ -14,6 +14,9 @@ using namespace stint::driver;
 
 namespace {
 
+constexpr uint32_t kNoRegister = 0xffffffff;  // of a dispatch without FLOPs
+constexpr uint64_t kThreadStack = 256 * 1024; // runtime/platform starts threads with that
+
 std::string hex(ArrayRef<uint8_t> bytes) { return toHex(bytes, /*LowerCase=*/true); }
 
 const char *machineName(plan::Machine machine) {
@@ -30,10 +33,51 @@ const char *bufferName(plan::BufferKind kind) {
   return i < std::size(names) ? names[i] : "?";
 }
 
+StringRef featureName(uint16_t id) {
+  switch (id) {
+#define STINT_CPU_FEATURE(id, machine, identifier, name)                                                               \
+  case id:                                                                                                             \
+    return name;
+#include "runtime/schema/cpu_features.def"
+  default:
+    return "?";
+  }
+}
+
+/// RAM of a session of entry `index` at the largest shapes, as the runtime
+/// works it out.
+RamContract contractOf(const stint_model *model, uint32_t index) {
+  stint_session_options session = {};
+  session.size = sizeof(session);
+  session.device = "null"; // needs no code
+  session.entry = index;
+  stint_memory_info memory = {};
+  memory.size = sizeof(memory);
+  RamContract ram;
+  if (stint_model_memory(model, &session, &memory).code != STINT_OK)
+    return ram;
+  ram.arena = memory.arena;
+  ram.lowerBound = memory.lower_bound;
+  ram.ports = memory.ports;
+  ram.state = memory.state;
+  ram.plan = memory.plan;
+  ram.constants = memory.constants;
+  ram.weights = memory.weights;
+  ram.stack = kThreadStack;
+  stint_variant_info variant = {};
+  variant.size = sizeof(variant);
+  for (uint32_t i = 0; stint_model_variant(model, i, &variant).code == STINT_OK; ++i) {
+    ram.code = std::max(ram.code, variant.code_bytes);
+    ram.scratch = std::max(ram.scratch, variant.scratch_bytes);
+  }
+  return ram;
+}
+
 /// Prints one plan file.
 class Printer {
 public:
-  Printer(const serialise::PlanContents &contents, raw_ostream &os) : plan(contents.plan), contents(contents), os(os) {}
+  Printer(const serialise::PlanContents &contents, ArrayRef<RamContract> contracts, raw_ostream &os)
+      : plan(contents.plan), contents(contents), contracts(contracts), os(os) {}
 
   void print() {
     os << formatv("{0}, made by {1}, format {2}.{3}\n", plan.model, plan.producer, contents.header.format_major,
@@ -46,16 +90,21 @@ public:
       os << formatv("  {0}: {1,-9} at {2}, {3} bytes{4}\n", i, sectionName(section.kind), section.offset, section.size,
                     section.kind == STINT_SECTION_WEIGHTS ? "" : ", " + hex(section.hash).substr(0, 16));
     os << "variants, worst first:\n";
-    for (const auto &variant : plan.variants)
-      os << formatv("  {0}: {1}, {2} features, section {3}, {4} of scratch a thread\n", variant->name,
-                    machineName(variant->machine), variant->features.size(), variant->section,
-                    readableBytes(variant->scratch));
+    for (const auto &variant : plan.variants) {
+      os << formatv("  {0}: {1}, section {2}, {3} of scratch a thread, needs", variant->name,
+                    machineName(variant->machine), variant->section, readableBytes(variant->scratch));
+      for (uint16_t feature : variant->features)
+        os << " " << featureName(feature);
+      os << (variant->features.empty() ? " nothing\n" : "\n");
+    }
     if (!plan.symbols.empty())
       os << "symbols:\n";
     for (auto [i, symbol] : enumerate(plan.symbols))
       os << formatv("  r{0} = {1} in {2}..{3}\n", i, symbol->name, symbol->lower, symbol->upper);
-    for (const auto &entry : plan.entries)
+    for (auto [i, entry] : enumerate(plan.entries)) {
       printEntry(*entry);
+      contracts[i].print(os);
+    }
   }
 
 private:
@@ -79,6 +128,8 @@ private:
       printPort("input ", *port);
     for (const auto &port : entry.outputs)
       printPort("output", *port);
+    for (const auto &state : entry.states)
+      os << formatv("  state  {0} {1} bytes\n", state->name, state->size);
     for (const auto &profile : entry.profiles) {
       os << "  memory for";
       for (auto [i, maximum] : enumerate(profile->maxima))
@@ -89,8 +140,13 @@ private:
     os << "  buffers:\n";
     for (auto [i, buffer] : enumerate(entry.buffers)) {
       os << formatv("    b{0}: {1}", i, bufferName(buffer.kind()));
-      if (buffer.kind() == plan::BufferKind::arena && !entry.profiles.empty())
-        os << formatv(" at {0}, {1} bytes", entry.profiles[0]->offsets[i], entry.profiles[0]->capacities[i]);
+      if (buffer.kind() == plan::BufferKind::arena) {
+        ListSeparator comma(" |"); // one place in every memory layout
+        for (const auto &profile : entry.profiles)
+          os << comma << formatv(" at {0}, {1} bytes", profile->offsets[i], profile->capacities[i]);
+      }
+      if (buffer.kind() == plan::BufferKind::input || buffer.kind() == plan::BufferKind::output)
+        os << " " << (buffer.kind() == plan::BufferKind::input ? entry.inputs : entry.outputs)[buffer.index()]->name;
       if (buffer.kind() == plan::BufferKind::weight) {
         const plan::WeightT &weight = *plan.weights[buffer.index()];
         os << formatv(" {0} {1}, section {2} at {3}, {4} bytes, {5}", weight.name,
@@ -117,6 +173,9 @@ private:
         break;
       case Opcode::copy:
         os << formatv("copy b{0} <- b{1}, r{2} bytes\n", in.a(), in.b(), in.dst());
+        break;
+      case Opcode::copy_at:
+        os << formatv("copy b{0} from byte r{3} on <- b{1}, r{2} bytes\n", in.a(), in.b(), in.dst(), in.imm());
         break;
       case Opcode::load_i64:
         os << formatv("r{0} = b{1}[{2}]\n", in.dst(), in.a(), in.imm());
@@ -160,6 +219,8 @@ private:
     os << ") tile (";
     list("r", dispatch.tile);
     os << ")";
+    if (dispatch.flops_reg != kNoRegister)
+      os << " flops r" << dispatch.flops_reg;
     ListSeparator comma;
     if (!dispatch.nodes.empty())
       os << "  // ";
@@ -170,6 +231,7 @@ private:
 
   const plan::PlanT &plan;
   const serialise::PlanContents &contents;
+  ArrayRef<RamContract> contracts;
   raw_ostream &os;
 };
 
@@ -185,7 +247,7 @@ json::Array portsJson(const plan::PlanT &plan, ArrayRef<std::unique_ptr<plan::Po
   return result;
 }
 
-json::Value toJson(const serialise::PlanContents &contents) {
+json::Value toJson(const serialise::PlanContents &contents, ArrayRef<RamContract> contracts) {
   const plan::PlanT &plan = contents.plan;
   auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
   json::Array sections, variants, symbols, kernels, weights, entries;
@@ -194,11 +256,16 @@ json::Value toJson(const serialise::PlanContents &contents) {
                                     {"offset", number(section.offset)},
                                     {"size", number(section.size)},
                                     {"hash", hex(section.hash)}});
-  for (const auto &variant : plan.variants)
+  for (const auto &variant : plan.variants) {
+    json::Array features;
+    for (uint16_t feature : variant->features)
+      features.push_back(featureName(feature));
     variants.push_back(json::Object{{"name", variant->name},
                                     {"machine", machineName(variant->machine)},
+                                    {"features", std::move(features)},
                                     {"section", variant->section},
                                     {"scratch", number(variant->scratch)}});
+  }
   for (const auto &symbol : plan.symbols)
     symbols.push_back(json::Object{{"name", symbol->name}, {"lower", symbol->lower}, {"upper", symbol->upper}});
   for (const auto &kernel : plan.kernels)
@@ -210,25 +277,40 @@ json::Value toJson(const serialise::PlanContents &contents) {
                                    {"offset", number(weight->offset)},
                                    {"size", number(weight->size)},
                                    {"layout", weight->layout}});
-  for (const auto &entry : plan.entries) {
-    json::Array dispatches, profiles;
+  for (auto [index, entry] : enumerate(plan.entries)) {
+    json::Array dispatches, profiles, buffers, states;
+    for (const auto &state : entry->states)
+      states.push_back(json::Object{{"name", state->name}, {"size", number(state->size)}});
+    for (const plan::Buffer &buffer : entry->buffers)
+      buffers.push_back(json::Object{
+          {"kind", bufferName(buffer.kind())}, {"index", buffer.index()}, {"size_register", buffer.size_reg()}});
     for (const auto &dispatch : entry->dispatches) {
       json::Array buffers(ArrayRef(dispatch->buffers)), nodes;
       for (uint32_t node : dispatch->nodes)
         nodes.push_back(plan.nodes[node]);
       dispatches.push_back(json::Object{{"kernel", plan.kernels[dispatch->kernel]->name},
                                         {"buffers", std::move(buffers)},
+                                        {"states", std::move(states)},
                                         {"results", dispatch->result_count},
                                         {"nodes", std::move(nodes)}});
     }
-    for (const auto &profile : entry->profiles)
+    for (const auto &profile : entry->profiles) {
+      json::Array offsets, capacities;
+      for (auto [offset, capacity] : zip(profile->offsets, profile->capacities)) {
+        offsets.push_back(number(offset));
+        capacities.push_back(number(capacity));
+      }
       profiles.push_back(json::Object{{"maxima", json::Array(ArrayRef(profile->maxima))},
                                       {"arena", number(profile->arena_size)},
-                                      {"lower_bound", number(profile->lower_bound)}});
+                                      {"lower_bound", number(profile->lower_bound)},
+                                      {"offsets", std::move(offsets)},
+                                      {"capacities", std::move(capacities)}});
+    }
     entries.push_back(json::Object{{"name", entry->name},
                                    {"inputs", portsJson(plan, entry->inputs)},
                                    {"outputs", portsJson(plan, entry->outputs)},
-                                   {"buffers", static_cast<int64_t>(entry->buffers.size())},
+                                   {"buffers", std::move(buffers)},
+                                   {"ram", contracts[index].json()},
                                    {"dispatches", std::move(dispatches)},
                                    {"profiles", std::move(profiles)}});
   }
@@ -260,15 +342,19 @@ int driver::inspect(StringRef path, bool json, raw_ostream &os) {
     errs() << "stint: '" << path << "': " << text << "\n";
     return status.code == STINT_STATUS_MALFORMED ? 4 : status.code == STINT_STATUS_UNSUPPORTED ? 3 : 1;
   }
-  stint_model_release(model);
   Expected<std::unique_ptr<serialise::PlanContents>> contents = serialise::readPlan(path);
   if (!contents) {
+    stint_model_release(model);
     errs() << "stint: " << toString(contents.takeError()) << "\n";
     return 4;
   }
+  SmallVector<RamContract> contracts;
+  for (uint32_t i = 0; i < (*contents)->plan.entries.size(); ++i)
+    contracts.push_back(contractOf(model, i));
+  stint_model_release(model);
   if (json)
-    os << formatv("{0:2}\n", toJson(**contents));
+    os << formatv("{0:2}\n", toJson(**contents, contracts));
   else
-    Printer(**contents, os).print();
+    Printer(**contents, contracts, os).print();
   return 0;
 }

@@ -541,12 +541,17 @@ std::unique_ptr<Model> stint::import::readModel(StringRef path, Diagnostics &dia
     diagnostics.report(Problem::Failed, "cannot read '" + path + "': " + llvm::toString(buffer.takeError()));
     return nullptr;
   }
-  if ((*buffer)->getBufferSize() == 0) {
+  return readModel(std::move(*buffer), path, diagnostics);
+}
+
+std::unique_ptr<Model> stint::import::readModel(std::unique_ptr<llvm::MemoryBuffer> file, StringRef path,
+                                                Diagnostics &diagnostics) {
+  if (file->getBufferSize() == 0) {
     diagnostics.report(Problem::Malformed, "'" + path + "' is empty, not an ONNX model");
     return nullptr;
   }
   auto model = std::make_unique<Model>();
-  model->files.push_back({path.str(), std::move(*buffer)});
+  model->files.push_back({path.str(), std::move(file)});
   if (!Decoder(*model, path, diagnostics).decode())
     return nullptr;
   return model;

@@ -11,6 +11,11 @@ namespace stint::import {
 /// for beside it and mapped too. Null after reporting a problem.
 std::unique_ptr<Model> readModel(llvm::StringRef path, Diagnostics &diagnostics);
 
+/// The same for a file that is in memory; `path` is what it is called, and
+/// where external data is looked for.
+std::unique_ptr<Model> readModel(std::unique_ptr<llvm::MemoryBuffer> file, llvm::StringRef path,
+                                 Diagnostics &diagnostics);
+
 /// Gives input `name` the value in a TensorProto file (`.pb`), as an
 /// initializer. False after reporting a problem.
 bool addConstant(Model &model, llvm::StringRef name, llvm::StringRef path, Diagnostics &diagnostics);

@@ -248,11 +248,19 @@ private:
     SetVector<StringRef> nodes;
     collectNodes(call.getLoc(), nodes);
     SmallVector<Value> dims = registers.regs(own), gridRegs = registers.regs(units), tileRegs = registers.regs(tile);
-    AffineExpr flops = flopsOf(kernel.getBody().front());
-    Value flopsReg = flops ? registers.reg(flops.replaceSymbols(own)) : Value();
+    Value flopsReg = flops(flopsOf(kernel.getBody().front()), own);
     registers.work<plan::DispatchOp>(call.getLoc(), call.getKernelAttr(), inputBuffers, outputBuffers, dims, gridRegs,
                                      tileRegs, flopsReg, builder.getStrArrayAttr(nodes.getArrayRef()));
     return success();
+  }
+
+  /// For who looks on only: nothing that work waits for (what is late would be
+  /// computed between dispatches), and nothing that could overflow, which would
+  /// be an error of the run.
+  Value flops(AffineExpr expr, ArrayRef<AffineExpr> own) {
+    if (expr)
+      expr = expr.replaceSymbols(own);
+    return expr && !registers.isLate(expr) && symbols.upper(expr) < INT64_MAX ? registers.reg(expr) : Value();
   }
 
   Value load(Value source) {

@@ -64,8 +64,16 @@ def trace():
     path = FOLDER / "trace.json"
     call("--input", given(), "--profile", path)
     events = json.loads(path.read_text())["traceEvents"]
-    assert events and all(event["ph"] == "X" and event["dur"] >= 0 for event in events), events
-    assert any("matmul" in event["args"]["nodes"] for event in events), events
+    assert all(event["ph"] in "XM" and event["pid"] == 1 for event in events), events
+    names = [event["args"]["name"] for event in events if event["ph"] == "M"]
+    assert any(name.startswith("caller") for name in names), names
+    done = [event for event in events if event["ph"] == "X" and event["cat"] == "dispatch"]
+    assert done and all(event["dur"] >= 0 and event["tid"] >= 0 for event in done), events
+    matmul = [event["args"] for event in done if "matmul" in event["args"]["nodes"]]
+    # x [3, 8] times [8, 4]: 2 * 3 * 8 * 4 operations, and what is fused to it.
+    assert matmul and 192 <= matmul[0]["flops"] < 300, events
+    assert matmul[0]["bytes_read"] >= 4 * (3 * 8 + 8 * 4) and matmul[0]["bytes_written"] == 4 * 3 * 4, events
+    assert sum(event["cat"] == "run" for event in events if event["ph"] == "X") == 1, events
 
 
 def null_device():

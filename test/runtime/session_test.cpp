@@ -243,6 +243,8 @@ TEST(Session, ProfileHookSeesEveryDispatch) {
     EXPECT_EQ(events[i].workgroups, 8u);
     EXPECT_LE(events[i].begin_ns, events[i].end_ns);
     EXPECT_EQ(events[i].flops, -1);
+    EXPECT_EQ(events[i].bytes_read, 512u);
+    EXPECT_EQ(events[i].bytes_written, 256u);
   }
   EXPECT_STREQ(stint_model_dispatch_node(add.opened.model, 0, 1, 0), "node_0");
 }

@@ -1,6 +1,7 @@
 // --profile: one run, its dispatches written as a Chrome trace (JSON; opened
-// by chrome://tracing and by Perfetto). One row a thread, times in
-// microseconds from the beginning of the run.
+// by ui.perfetto.dev and chrome://tracing). One row a thread, times in
+// microseconds from the beginning of the run; bytes and FLOPs are those of the
+// whole dispatch, whichever threads it ran on.
 // https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 #include "Job.h"
 #include "Json.h"
@@ -105,6 +106,18 @@ void addEvent(const Job &job, const stint_profile_event &event, int64_t start, T
   text->add("}}");
 }
 
+// Names of the rows: the model, and its threads.
+void addNames(const Job &job, Text *text) {
+  char name[512];
+  text->add("{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": 1, \"args\": {\"name\": %s}},\n",
+            jsonString(stint_model_name(job.model), name, sizeof name));
+  uint32_t threads = stint_executor_threads(job.executor);
+  for (uint32_t i = 0; i < threads; ++i)
+    text->add("{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": %u, \"args\": "
+              "{\"name\": \"%s %u\"}},\n",
+              i, i ? "worker" : "caller", i);
+}
+
 } // namespace
 
 int runWithTrace(Job *job) {
@@ -117,6 +130,7 @@ int runWithTrace(Job *job) {
     return failStatus(status, job->model, "--profile");
   int64_t start = stint_clock_ns();
   int code = runOnce(job);
+  int64_t end = stint_clock_ns();
   status = stint_session_set_profile(job->session, nullptr, nullptr);
   if (code)
     return code;
@@ -124,11 +138,14 @@ int runWithTrace(Job *job) {
     return failStatus(status, job->model, "--profile");
   Text text;
   text.add("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n");
+  addNames(*job, &text);
   for (size_t i = 0; i < events.count; ++i) {
     addEvent(*job, events.items[i], start, &text);
-    text.add(i + 1 < events.count ? ",\n" : "\n");
+    text.add(",\n");
   }
-  text.add("]}\n");
+  text.add(
+      "{\"name\": \"run\", \"cat\": \"run\", \"ph\": \"X\", \"pid\": 1, \"tid\": 0, \"ts\": 0, \"dur\": %.3f}\n]}\n",
+      static_cast<double>(end - start) / 1e3);
   if (events.full || text.failed)
     return fail(ExitFailed, "--profile '%s': out of memory", job->options->trace);
   Piece piece = {text.data, text.size};

@@ -58,9 +58,12 @@ TEST_F(Command, OutputsOfACompilation) {
   EXPECT_EQ(read("out") + read("err"), "");
   EXPECT_EQ(read("a.stint"), read("b.stint"));
   EXPECT_EQ(run("inspect a.stint"), 0);
-  EXPECT_NE(read("out").find("root hash"), std::string::npos);
+  for (const char *words : {"root hash", "sections:", "variants, worst first:", "n in 1..4", "b0: input x", " flops r",
+                            "memory at the largest shapes", "committed"})
+    EXPECT_NE(read("out").find(words), std::string::npos) << words << " in " << read("out");
   EXPECT_EQ(run("inspect --json a.stint"), 0);
   EXPECT_EQ(read("out").substr(0, 1), "{");
+  EXPECT_NE(read("out").find("\"committed\""), std::string::npos) << read("out");
   EXPECT_EQ(run("compile model.onnx -o a.stint --dim n=1 --json no/such/place.json"), 1);
   EXPECT_EQ(run("compile model.onnx -o a.stint --dim n=1 --report no/such/place.html"), 1);
 }

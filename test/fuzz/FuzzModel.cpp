@@ -1,0 +1,57 @@
+// Fuzzes the ONNX reader and the importer: a file is refused with a problem,
+// or becomes a module that verifies; never a crash, a hang or an endless lot
+// of memory.
+#include "ProtoMutator.h"
+#include "compiler/import/Importer.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdlib>
+
+using namespace stint::import;
+
+static void check(bool good, const char *what) {
+  if (good)
+    return;
+  llvm::errs() << "fuzz-model: " << what << "\n";
+  std::abort();
+}
+
+// Contexts keep all types and attributes they ever saw: a new one now and then.
+static mlir::MLIRContext &freshContext() {
+  static std::unique_ptr<mlir::MLIRContext> context;
+  static unsigned uses = 0;
+  if (uses++ % 512 == 0)
+    context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
+  return *context;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  Diagnostics diagnostics;
+  // A copy of exactly this size, so that reading behind it is seen. The folder
+  // is one that can't exist: external data isn't found.
+  llvm::StringRef bytes(reinterpret_cast<const char *>(data), size);
+  auto model = readModel(llvm::MemoryBuffer::getMemBufferCopy(bytes), "/dev/null/model.onnx", diagnostics);
+  check(diagnostics.ok() == static_cast<bool>(model), "a model and a problem, or neither");
+  if (model) {
+    ImportOptions options;
+    options.otherDims = DimBounds{1, 4};
+    ImportedModel imported = importModel(*model, options, freshContext(), diagnostics);
+    check(diagnostics.ok() == static_cast<bool>(imported.module), "a module and a problem, or neither");
+  }
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  diagnostics.print(stream);
+  check(diagnostics.ok() == (diagnostics.exitCode() == 0), "a problem without an exit code");
+  return 0;
+}
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t limit, unsigned seed) {
+  return stint::fuzz::mutateProto(data, size, limit, seed);
+}
+
+extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t *data, size_t size, const uint8_t *other, size_t otherSize,
+                                            uint8_t *out, size_t limit, unsigned seed) {
+  return stint::fuzz::crossProto(data, size, other, otherSize, out, limit, seed);
+}
