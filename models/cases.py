@@ -27,9 +27,9 @@ def inputs(model, case):
     return {"": tensors.PREPROCESSING[model["input"]](pictures)}
 
 
-def compile_flags(model, folder, dims=None):
+def compile_flags(model, folder):
     """Bounds of dimensions, states, and inputs that are constants, whose files are written into the folder."""
-    flags = [flag for name, bounds in (dims or model["dims"]).items() for flag in ("--dim", f"{name}={bounds}")]
+    flags = [flag for name, bounds in model["dims"].items() for flag in ("--dim", f"{name}={bounds}")]
     for name, number in model.get("constants", {}).items():
         file = folder / f"{name}-{number}.pb"
         file.write_bytes(onnxfile.tensor(name, [], [number], onnxfile.INT64))

@@ -11,7 +11,8 @@ the markers are found at the two extreme parts of the
 histogram of grey values:
 >>> markers = np.zeros_like(coins)"""
 SIZES = {
-    "ppocr-v4-det": {"p2o.DynamicDimension.0": "1", "p2o.DynamicDimension.1": "384", "p2o.DynamicDimension.2": "768"},
+    "ppocr-v4-det": {"p2o.DynamicDimension.0": "1", "p2o.DynamicDimension.1": "32..768:32",
+                     "p2o.DynamicDimension.2": "32..768:32"},
     "ppocr-v4-rec": {"p2o.DynamicDimension.0": "1", "p2o.DynamicDimension.1": "48..1280"},
 }
 
