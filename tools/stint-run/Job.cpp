@@ -308,8 +308,9 @@ int pairOutputs(Job *job) {
     return fail(ExitFailed, "out of memory");
   for (uint32_t i = 0; i < options.outputs.count; ++i) {
     uint32_t index = 0;
-    const char *value;
-    if (int code = resolve(*job, true, "--output", options.outputs.items[i], &index, &value))
+    const char *value = nullptr;
+    int code = resolve(*job, true, "--output", options.outputs.items[i], &index, &value);
+    if (code || !value)
       return code;
     if (job->outputFiles[index])
       return fail(ExitUsage, "--output '%s': this output was given already", options.outputs.items[i]);

@@ -22,12 +22,12 @@ struct Stacks {
   Stack *items = nullptr;
   uint32_t count = 0;
 
-  explicit Stacks(uint32_t size) : items(static_cast<Stack *>(malloc((size + size_t(1)) * sizeof(Stack)))) {
+  explicit Stacks(uint32_t size) : items(static_cast<Stack *>(calloc(size + size_t(1), sizeof(Stack)))) {
     for (; items && count < size; ++count)
       new (&items[count]) Stack();
   }
   ~Stacks() {
-    for (uint32_t i = 0; i < count; ++i)
+    for (uint32_t i = 0; items && i < count; ++i)
       items[i].~Stack();
     free(items);
   }
