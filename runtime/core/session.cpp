@@ -38,7 +38,6 @@ Status build(stint_model *model, const stint_session_options &options, const Ses
   session->scratchStride = plan.scratchStride;
   session->state = block + plan.state;
   session->stateBytes = plan.stateBytes;
-  memset(session->state, 0, session->stateBytes);
 
   STINT_TRY(declareMaxima(*model, options, session->maxima));
   limitLateSymbols(entry, entry.profiles[plan.profile], session->maxima, model->plan.symbols.size);
@@ -113,6 +112,8 @@ Status create(stint_model *model, const stint_session_options *given, void *memo
     memory = platform::allocate(plan.bytes);
   if (!memory)
     return outOfMemory(plan.bytes);
+  if (inCaller) // what platform::allocate gives is zeros already
+    memset(static_cast<uint8_t *>(memory) + plan.state, 0, plan.stateBytes);
   Status status = build(model, options, plan, static_cast<uint8_t *>(memory), result);
   if (status.ok())
     (*result)->ownsMemory = !inCaller;
@@ -247,7 +248,10 @@ stint_status stint_session_bind_output(stint_session *session, uint32_t output, 
 stint_status stint_session_reset(stint_session *session) {
   if (!session)
     return invalid("no session").value;
-  memset(session->state, 0, session->stateBytes);
+  if (session->ownsMemory)
+    platform::clear(session->state, session->stateBytes, session->bytes);
+  else
+    memset(session->state, 0, session->stateBytes);
   return success().value;
 }
 

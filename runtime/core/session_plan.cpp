@@ -15,10 +15,7 @@ namespace {
 // Memory that lives for one call.
 class Temporary {
 public:
-  explicit Temporary(uint64_t bytes) : memory(platform::allocate(bytes)), bytes(bytes) {
-    if (memory)
-      memset(memory, 0, bytes);
-  }
+  explicit Temporary(uint64_t bytes) : memory(platform::allocate(bytes)), bytes(bytes) {}
   ~Temporary() { platform::free(memory, bytes); }
   Temporary(const Temporary &) = delete;
   Temporary &operator=(const Temporary &) = delete;

@@ -126,13 +126,30 @@ void *allocate(uint64_t size) {
     return nullptr;
   if (size < hugePage) {
     void *memory = nullptr;
-    return posix_memalign(&memory, 64, size ? size : 64) == 0 ? memory : nullptr;
+    if (posix_memalign(&memory, 64, size ? size : 64) != 0)
+      return nullptr;
+    return memset(memory, 0, size);
   }
   void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     return nullptr;
   madvise(memory, size, MADV_HUGEPAGE);
   return memory;
+}
+
+void clear(void *begin, uint64_t size, uint64_t whole) {
+  auto *from = static_cast<uint8_t *>(begin), *to = from + size;
+  if (whole >= hugePage && size >= hugePage) {
+    // Whole pages are given back: they read as zeros until they are written.
+    constexpr uintptr_t page = 64 << 10; // no machine's are larger
+    uint8_t *first = from + (page - reinterpret_cast<uintptr_t>(from) % page) % page;
+    uint8_t *last = to - reinterpret_cast<uintptr_t>(to) % page;
+    if (madvise(first, static_cast<size_t>(last - first), MADV_DONTNEED) == 0) {
+      memset(from, 0, static_cast<size_t>(first - from));
+      from = last;
+    }
+  }
+  memset(from, 0, static_cast<size_t>(to - from));
 }
 
 void free(void *memory, uint64_t size) {

@@ -35,10 +35,14 @@ Status sealCode(const void *bytes, uint64_t size, Mapping *mapping);
 // Gives back what the three functions above mapped; an empty mapping is fine.
 void unmap(Mapping *mapping);
 
-// Memory aligned to 64 bytes, contents undefined; nullptr if there is none.
-// free takes the size that was asked for; nullptr is fine.
+// Memory aligned to 64 bytes, all zeros; nullptr if there is none. Large blocks
+// take real memory only where they are touched. free takes the size that was
+// asked for; nullptr is fine.
 void *allocate(uint64_t size);
 void free(void *memory, uint64_t size);
+// Puts `size` bytes at `begin`, a part of a block of `whole` bytes that allocate
+// made, back to zeros, without touching all of them if there are many.
+void clear(void *begin, uint64_t size, uint64_t whole);
 
 // --- Threads ----------------------------------------------------------------
 
