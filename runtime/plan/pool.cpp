@@ -4,8 +4,6 @@
 #include "runtime/base/arithmetic.h"
 #include "runtime/platform/platform.h"
 
-#include <string.h>
-
 namespace stint {
 
 Pool::~Pool() {
@@ -19,7 +17,7 @@ Pool::~Pool() {
 void *Pool::allocate(uint64_t bytes) {
   constexpr uint64_t head = 64, blockSize = 32 * 1024;
   static_assert(sizeof(Block) <= head, "the link comes first");
-  if (!checkedAlign(bytes, 64, &bytes))
+  if (!checkedAlign(bytes ? bytes : 1, 64, &bytes)) // nothing has a place too
     return nullptr;
   if (bytes > left) {
     uint64_t wanted = 0;
@@ -35,10 +33,9 @@ void *Pool::allocate(uint64_t bytes) {
     left = wanted - head;
     total += wanted;
   }
-  void *result = free;
+  void *result = free; // zeros, as all that platform::allocate gives
   free += bytes;
   left -= bytes;
-  memset(result, 0, bytes);
   return result;
 }
 
