@@ -264,7 +264,7 @@ static LogicalResult convTranspose(NodeContext &n) {
     high[i] = total - low[i];
   }
 
-  bool apart = 2 * spatial + (group > 1 ? 3 : 2) <= GraphTensorType::kMaxRank;
+  bool apart = cutLow.empty() && 2 * spatial + (group > 1 ? 3 : 2) <= GraphTensorType::kMaxRank;
   for (int64_t i = 0; i < spatial; ++i)
     apart &= kernel[i] == strides[i] && dilations[i] == 1 && low[i] == 0 && high[i] == 0 && extra[i] == 0;
   if (apart) {
