@@ -104,7 +104,7 @@ private:
         state = at(kernel.constant(k), state);
       return state;
     }
-    if (d.window == 1 && kernel.constantOf(d.lower) && kernel.constantOf(d.upper))
+    if (d.window == 1 && kernel.constantOf(d.lower) == 0 && kernel.constantOf(d.upper) == 1)
       return at(kernel.constant(0), state);
     ValueRange results =
         kernel.loop(d.lower, d.upper, kernel.constant(1), state, [&](Value k, ValueRange now) { return at(k, now); });
