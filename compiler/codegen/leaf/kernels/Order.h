@@ -117,4 +117,19 @@ template <typename T, typename Less> inline void sort(T *items, int64_t count, L
 
 } // namespace stint::leaf
 
+// The leaf `name` for every element type of numbers: `function<Type>`.
+#define STINT_LEAF_ORDERED(name, function)                                                                             \
+  STINT_LEAF_FUNCTION(name, f16, function<F16>)                                                                        \
+  STINT_LEAF_FUNCTION(name, bf16, function<BF16>)                                                                      \
+  STINT_LEAF_FUNCTION(name, f32, function<F32>)                                                                        \
+  STINT_LEAF_FUNCTION(name, f64, function<F64>)                                                                        \
+  STINT_LEAF_FUNCTION(name, i8, function<Signed<uint8_t>>)                                                             \
+  STINT_LEAF_FUNCTION(name, i16, function<Signed<uint16_t>>)                                                           \
+  STINT_LEAF_FUNCTION(name, i32, function<Signed<uint32_t>>)                                                           \
+  STINT_LEAF_FUNCTION(name, i64, function<Signed<uint64_t>>)                                                           \
+  STINT_LEAF_FUNCTION(name, u8, function<Unsigned<uint8_t>>)                                                           \
+  STINT_LEAF_FUNCTION(name, u16, function<Unsigned<uint16_t>>)                                                         \
+  STINT_LEAF_FUNCTION(name, u32, function<Unsigned<uint32_t>>)                                                         \
+  STINT_LEAF_FUNCTION(name, u64, function<Unsigned<uint64_t>>)
+
 #endif

@@ -95,15 +95,4 @@ template <typename Type> static void topK(const Call &call) {
 } // namespace stint::leaf
 
 using namespace stint::leaf;
-STINT_LEAF_FUNCTION(top_k, f16, topK<F16>)
-STINT_LEAF_FUNCTION(top_k, bf16, topK<BF16>)
-STINT_LEAF_FUNCTION(top_k, f32, topK<F32>)
-STINT_LEAF_FUNCTION(top_k, f64, topK<F64>)
-STINT_LEAF_FUNCTION(top_k, i8, topK<Signed<uint8_t>>)
-STINT_LEAF_FUNCTION(top_k, i16, topK<Signed<uint16_t>>)
-STINT_LEAF_FUNCTION(top_k, i32, topK<Signed<uint32_t>>)
-STINT_LEAF_FUNCTION(top_k, i64, topK<Signed<uint64_t>>)
-STINT_LEAF_FUNCTION(top_k, u8, topK<Unsigned<uint8_t>>)
-STINT_LEAF_FUNCTION(top_k, u16, topK<Unsigned<uint16_t>>)
-STINT_LEAF_FUNCTION(top_k, u32, topK<Unsigned<uint32_t>>)
-STINT_LEAF_FUNCTION(top_k, u64, topK<Unsigned<uint64_t>>)
+STINT_LEAF_ORDERED(top_k, topK)

@@ -65,16 +65,5 @@ template <typename Type> static void unique(const Call &call) {
 } // namespace stint::leaf
 
 using namespace stint::leaf;
-STINT_LEAF_FUNCTION(unique, f16, unique<F16>)
-STINT_LEAF_FUNCTION(unique, bf16, unique<BF16>)
-STINT_LEAF_FUNCTION(unique, f32, unique<F32>)
-STINT_LEAF_FUNCTION(unique, f64, unique<F64>)
 STINT_LEAF_FUNCTION(unique, i1, unique<Unsigned<uint8_t>>)
-STINT_LEAF_FUNCTION(unique, i8, unique<Signed<uint8_t>>)
-STINT_LEAF_FUNCTION(unique, i16, unique<Signed<uint16_t>>)
-STINT_LEAF_FUNCTION(unique, i32, unique<Signed<uint32_t>>)
-STINT_LEAF_FUNCTION(unique, i64, unique<Signed<uint64_t>>)
-STINT_LEAF_FUNCTION(unique, u8, unique<Unsigned<uint8_t>>)
-STINT_LEAF_FUNCTION(unique, u16, unique<Unsigned<uint16_t>>)
-STINT_LEAF_FUNCTION(unique, u32, unique<Unsigned<uint32_t>>)
-STINT_LEAF_FUNCTION(unique, u64, unique<Unsigned<uint64_t>>)
+STINT_LEAF_ORDERED(unique, unique)
