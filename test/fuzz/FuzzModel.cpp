@@ -11,6 +11,13 @@
 
 using namespace stint::import;
 
+// LLVM's arenas poison what they have not given out, but only in code that was
+// compiled under the sanitizer, and libMLIR, which shares them, was not. The
+// rest is for speed.
+extern "C" const char *__asan_default_options() {
+  return "allow_user_poisoning=0:malloc_context_size=8:quarantine_size_mb=16";
+}
+
 static void check(bool good, const char *what) {
   if (good)
     return;
