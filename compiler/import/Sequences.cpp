@@ -19,6 +19,7 @@ using graph::GraphTensorType;
 constexpr int64_t kMaxLength = 1024;
 
 Operand *Importer::listOf(StringRef name, Operand::List elements) {
+  assert(llvm::all_of(elements, [](Operand *element) { return element; }) && "an element that failed fails the list");
   Operand *operand = newOperand(name);
   operand->list = std::make_shared<Operand::List>(std::move(elements));
   return operand;
@@ -69,6 +70,9 @@ std::optional<size_t> Importer::positionAt(NodeContext &n, size_t i, size_t size
 }
 
 LogicalResult Importer::importSequenceConstruct(NodeContext &n, Scope &scope, const Opsets &, int) {
+  for (size_t i = 0; i < n.operands.size(); ++i)
+    if (!n.has(i))
+      return n.malformed("input " + Twine(i) + " is missing");
   setResult(n.node, 0, scope, listOf(n.node.outputs[0], Operand::List(n.operands.begin(), n.operands.end())));
   return success();
 }

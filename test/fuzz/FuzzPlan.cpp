@@ -103,7 +103,7 @@ constexpr uint64_t mostMemory = 256 << 20;
 enum class At { Lower, Middle, Upper };
 
 int64_t between(int64_t lower, int64_t upper, At at) {
-  return at == At::Lower ? lower : at == At::Upper ? upper : lower + (upper - lower) / 2;
+  return at == At::Lower ? lower : at == At::Upper ? upper : lower / 2 + upper / 2;
 }
 
 void runSession(stint_model *model, uint32_t entry, const char *device, At at) {
