@@ -119,10 +119,6 @@ Value Importer::flagOf(Operand &operand, Location loc) {
   return value;
 }
 
-static std::optional<int64_t> onlyInteger(const Known *known) {
-  return known && known->elements.size() == 1 ? known->elements[0].integer() : std::nullopt;
-}
-
 Importer::ControlFlow Importer::controlFlow(const Node &node) {
   if (!node.domain.empty())
     return nullptr;
@@ -342,6 +338,8 @@ LogicalResult Importer::importLoop(NodeContext &n, Scope &scope, const Opsets &o
         setResult(node, i, scope, result);
         continue;
       }
+      if (!stacks(result->type))
+        return n.unsupported("scan output '" + outputName(i) + kTooManyDims);
       SmallVector<AffineExpr> shape(result->type.getShape());
       shape.insert(shape.begin(), builder.getAffineConstantExpr(1));
       setResult(node, i, scope, computed(outputName(i), n.reshape(materialise(*result, n.loc), shape)));
@@ -459,6 +457,8 @@ LogicalResult Importer::importLoop(NodeContext &n, Scope &scope, const Opsets &o
     SmallVector<Type> resultTypes(types.begin(), types.end());
     for (size_t i = 0; i < scans; ++i) {
       auto type = cast<GraphTensorType>(values[carried + i].getType());
+      if (!stacks(type))
+        return leave(), n.unsupported("scan output '" + outputName(carried + i) + kTooManyDims);
       SmallVector<AffineExpr> shape = {count};
       for (AffineExpr dim : type.getShape()) {
         bool varies = false;
@@ -633,8 +633,12 @@ LogicalResult Importer::importScan(NodeContext &n, Scope &scope, const Opsets &o
       if (!poisoned && i < states && value.getType() != carried[i].getType()) {
         wrong = "state '" + graph.inputs[i].name + "' goes into its body as " +
                 print(cast<GraphTensorType>(carried[i].getType())) + " and comes out as " +
-                print(cast<GraphTensorType>(value.getType()));
+                print(cast<GraphTensorType>(value.getType())) + ": one shape is needed";
         value = carried[i];
+      }
+      if (i >= states && !stacks(cast<GraphTensorType>(value.getType()))) {
+        wrong = "scan output '" + graph.outputs[i].name + kTooManyDims;
+        value = n.scalar(builder.getF32Type(), 0);
       }
       results.push_back(value);
     }
@@ -643,7 +647,7 @@ LogicalResult Importer::importScan(NodeContext &n, Scope &scope, const Opsets &o
   if (poisoned)
     return failure(); // said where it happened
   if (!wrong.empty())
-    return n.unsupported(wrong + ": one shape is needed");
+    return n.unsupported(wrong);
   for (size_t i = 0; i < values.size(); ++i) {
     Value value = values[i];
     auto type = cast<GraphTensorType>(value.getType());

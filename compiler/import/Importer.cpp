@@ -589,6 +589,8 @@ void Importer::importNode(const Node &node, Scope &scope, const Opsets &opsets, 
   if (failed(n.checkAttributes()))
     return poison();
   LogicalResult imported = foldShapeArithmetic(n) ? success() : entry->rule(n);
+  if (succeeded(imported) && n.reported)
+    imported = failure(); // a builder said why
   if (succeeded(imported) && !n.misread.empty())
     imported = n.malformed(n.misread);
   if (succeeded(imported) && !n.done())

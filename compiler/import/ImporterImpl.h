@@ -11,6 +11,15 @@
 
 namespace stint::import {
 
+/// One more dimension fits; what to say where it doesn't, after a name.
+inline bool stacks(graph::GraphTensorType type) { return type.getRank() < graph::GraphTensorType::kMaxRank; }
+constexpr const char *kTooManyDims = "' has 8 dimensions; stacked it would have 9, and 8 is the most";
+
+/// The one integer that is known, if it is.
+inline std::optional<int64_t> onlyInteger(const Known *known) {
+  return known && known->elements.size() == 1 ? known->elements[0].integer() : std::nullopt;
+}
+
 class Importer {
 public:
   Importer(Model &model, const ImportOptions &options, mlir::MLIRContext &context, Diagnostics &diagnostics,

@@ -147,6 +147,20 @@ LogicalResult NodeContext::malformed(const Twine &why) {
   return failure();
 }
 
+bool NodeContext::broadcast(ArrayRef<Value> values) {
+  SmallVector<AffineExpr> shape;
+  for (Value value : values) {
+    auto joined = graph::broadcastShapes(shape, typeOf(value).getShape());
+    if (!joined) {
+      (void)malformed("values of " + print(typeOf(values.front())) + " and " + print(typeOf(value)) +
+                      " do not broadcast");
+      return false;
+    }
+    shape = *joined;
+  }
+  return true;
+}
+
 // Printing.
 
 std::string NodeContext::print(AffineExpr expr) const { return importer.print(expr); }

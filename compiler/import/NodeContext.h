@@ -78,12 +78,19 @@ public:
   mlir::LogicalResult unsupported(const llvm::Twine &why);
   mlir::LogicalResult malformed(const llvm::Twine &why);
 
-  // Builders. Operands must broadcast: see `unify`.
+  // Builders. Operands must broadcast: see `unify`. What doesn't is reported,
+  // and the rule goes on with zeros.
   mlir::AffineExpr dim(int64_t value) { return b.getAffineConstantExpr(value); }
   static graph::GraphTensorType typeOf(mlir::Value value) {
     return llvm::cast<graph::GraphTensorType>(value.getType());
   }
   template <typename Op, typename... Args> mlir::Value make(Args &&...args) {
+    if constexpr (Op::template hasTrait<graph::Elementwise>()) {
+      llvm::SmallVector<mlir::Value, 3> values;
+      (collect(values, args), ...);
+      if (!broadcast(values))
+        return b.create<Op>(loc, standIn(args)...)->getResult(0);
+    }
     return b.create<Op>(loc, std::forward<Args>(args)...)->getResult(0);
   }
   /// Rank-0 constant of a numeric type or boolean.
@@ -154,6 +161,19 @@ public:
 
 private:
   friend class Importer;
+  template <typename T> static void collect(llvm::SmallVectorImpl<mlir::Value> &values, const T &argument) {
+    if constexpr (std::is_convertible_v<T, mlir::Value>)
+      values.push_back(argument);
+  }
+  template <typename T> auto standIn(const T &argument) {
+    if constexpr (std::is_convertible_v<T, mlir::Value>)
+      return scalarLike(argument, 0);
+    else
+      return argument;
+  }
+  /// Whether the values' shapes broadcast; reports if they do not.
+  bool broadcast(llvm::ArrayRef<mlir::Value> values);
+
   Importer &importer;
   llvm::SmallVector<Operand *> operands;
   llvm::SmallVector<Operand> results;

@@ -208,6 +208,8 @@ LogicalResult Importer::importConcatFromSequence(NodeContext &n, Scope &scope, c
       fits = (!stack && d == *axis) || n.same(type.getDim(d), first.getDim(d));
     if (!fits)
       return n.malformed("tensors of " + n.print(first) + " and " + n.print(type) + " can't be joined");
+    if (stack && !stacks(type))
+      return n.unsupported("element '" + (*list)[0]->name + kTooManyDims);
     SmallVector<AffineExpr> shape(type.getShape());
     if (stack)
       shape.insert(shape.begin() + *axis, n.dim(1));
@@ -275,8 +277,8 @@ LogicalResult Importer::unrollLoop(NodeContext &n, Scope &scope, const Opsets &o
   const Graph &graph = *n.node.find("body")->graph;
   size_t carried = n.numInputs() - 2, scans = graph.outputs.size() - 1 - carried;
   const Known *trips = n.known(0), *start = n.known(1);
-  auto count = trips ? trips->elements[0].integer() : std::nullopt;
-  auto goes = n.has(1) ? (start ? start->elements[0].integer() : std::nullopt) : 1;
+  auto count = onlyInteger(trips);
+  auto goes = n.has(1) ? onlyInteger(start) : 1;
   if (!count || !goes)
     return n.unsupported("it carries a sequence, and how often it runs is computed while the model runs");
   if (*count > kMaxLength)
@@ -293,8 +295,7 @@ LogicalResult Importer::unrollLoop(NodeContext &n, Scope &scope, const Opsets &o
     for (Operand *result : results)
       if (!result || result->poison())
         return failure(); // said where it happened
-    const Known *more = known(*results[0]);
-    goes = more ? more->elements[0].integer() : std::nullopt;
+    goes = onlyInteger(known(*results[0]));
     if (!goes)
       return n.unsupported("it carries a sequence, and whether it goes on is computed while the model runs");
     for (size_t j = 0; j < carried; ++j)
@@ -302,6 +303,8 @@ LogicalResult Importer::unrollLoop(NodeContext &n, Scope &scope, const Opsets &o
     for (size_t j = 0; j < scans; ++j) {
       if (!results[carried + j + 1]->type)
         return n.malformed("a scan output is no tensor");
+      if (!stacks(results[carried + j + 1]->type))
+        return n.unsupported("scan output '" + graph.outputs[carried + j + 1].name + kTooManyDims);
       Value value = materialise(*results[carried + j + 1], n.loc);
       SmallVector<AffineExpr> shape(cast<GraphTensorType>(value.getType()).getShape());
       shape.insert(shape.begin(), n.dim(1));
