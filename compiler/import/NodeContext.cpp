@@ -28,9 +28,13 @@ const NodeAttribute *NodeContext::attributeOf(StringRef name, NodeAttribute::Kin
   return nullptr;
 }
 
+static bool isModest(int64_t value) { return value >= -kMostInteger && value <= kMostInteger; }
+
 int64_t NodeContext::getInt(StringRef name, int64_t otherwise) const {
   const NodeAttribute *a = attributeOf(name, NodeAttribute::Kind::Int, "an integer");
-  return a ? a->i : otherwise;
+  if (a && !isModest(a->i))
+    misread = ("attribute '" + name + "' = " + Twine(a->i) + " is out of range").str();
+  return a && isModest(a->i) ? a->i : otherwise;
 }
 float NodeContext::getFloat(StringRef name, float otherwise) const {
   const NodeAttribute *a = attributeOf(name, NodeAttribute::Kind::Float, "a number");
@@ -44,7 +48,13 @@ std::optional<SmallVector<int64_t>> NodeContext::getInts(StringRef name) const {
   const NodeAttribute *a = attributeOf(name, NodeAttribute::Kind::Ints, "a list of integers");
   if (!a)
     return std::nullopt;
-  return SmallVector<int64_t>(a->ints.begin(), a->ints.end());
+  SmallVector<int64_t> values(a->ints.begin(), a->ints.end());
+  for (int64_t &value : values)
+    if (!isModest(value)) {
+      misread = ("attribute '" + name + "' holds " + Twine(value) + ", which is out of range").str();
+      value = 0;
+    }
+  return values;
 }
 
 FailureOr<std::optional<SmallVector<int64_t>>> NodeContext::getIntsOrInput(StringRef name, size_t input) {
@@ -55,6 +65,9 @@ FailureOr<std::optional<SmallVector<int64_t>>> NodeContext::getIntsOrInput(Strin
   if (!values)
     return unsupported("'" + name + "' (input " + Twine(input) +
                        ") is computed while the model runs; it must be constant");
+  for (int64_t value : *values)
+    if (!isModest(value))
+      return malformed("'" + name + "' (input " + Twine(input) + ") holds " + Twine(value) + ", which is out of range");
   return values;
 }
 
@@ -339,6 +352,8 @@ const RuleTable &RuleTable::all() {
   static const RuleTable table = [] {
     RuleTable t;
     addActivations(t);
+    addAttentions(t);
+    addBlockQuantisations(t);
     addContractions(t);
     addEinsum(t);
     addElementwise(t);

@@ -23,6 +23,11 @@ struct Operand {
   bool poison() const { return !type && !list && !none; }
 };
 
+/// Integers of attributes and of constants that take their place are not
+/// larger than this, either sign: two of them multiply without overflow. (The
+/// ends of a slice are read in another way.)
+constexpr int64_t kMostInteger = int64_t(1) << 31;
+
 class Importer;
 
 class NodeContext {
@@ -48,8 +53,9 @@ public:
   const Tensor *tensor(size_t i) const { return has(i) ? operands[i]->tensor : nullptr; }
   const Model &model() const;
 
-  // Attributes. One of another kind than asked for counts as absent and is
-  // kept in `misread`: the importer reports it once the rule is done.
+  // Attributes. One of another kind than asked for, or an integer beyond
+  // kMostInteger, counts as absent and is kept in `misread`: the importer
+  // reports it once the rule is done.
   const NodeAttribute *attribute(llvm::StringRef name) const { return node.find(name); }
   const NodeAttribute *attributeOf(llvm::StringRef name, NodeAttribute::Kind kind, llvm::StringRef kindName) const;
   int64_t getInt(llvm::StringRef name, int64_t otherwise) const;
@@ -202,6 +208,8 @@ private:
 
 // One function a file of `ops/`.
 void addActivations(RuleTable &table);
+void addAttentions(RuleTable &table);
+void addBlockQuantisations(RuleTable &table);
 void addContractions(RuleTable &table);
 void addEinsum(RuleTable &table);
 void addElementwise(RuleTable &table);

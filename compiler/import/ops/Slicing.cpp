@@ -56,10 +56,11 @@ static LogicalResult slice(NodeContext &n) {
       values = *known;
       return true;
     }
-    auto ints = n.getInts(name);
-    for (int64_t i : ints.value_or(SmallVector<int64_t>()))
+    // Any integer: an end of INT64_MAX is a common one.
+    const NodeAttribute *ints = n.attributeOf(name, NodeAttribute::Kind::Ints, "a list of integers");
+    for (int64_t i : ints ? ArrayRef<int64_t>(ints->ints) : ArrayRef<int64_t>())
       values.push_back(n.dim(i));
-    return ints.has_value();
+    return ints != nullptr;
   };
   SmallVector<AffineExpr> starts, ends, axes, steps;
   auto a = list("starts", 1, starts), b = list("ends", 2, ends), c = list("axes", 3, axes), d = list("steps", 4, steps);
