@@ -1,0 +1,132 @@
+"""models/make-decoder: decoders built of stories260K.gguf, and files that it refuses. What the built models compute
+is models/check-decoder's to say, which needs ONNX Runtime."""
+import collections
+import json
+import sys
+
+import support
+
+GGUF = support.ROOT.parent / "shared" / "data" / "stories260K.gguf"
+FOLDER = support.folder("decoders")
+LAYERS = 5
+
+
+def fields(data):
+    """(number, value) of a protobuf message: integers, or bytes."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(data):
+        key = varint()
+        if key & 7 == 0:
+            yield key >> 3, varint()
+            continue
+        size = varint() if key & 7 == 2 else 4
+        yield key >> 3, data[at:at + size]
+        at += size
+
+
+def of(data, number):
+    return [value for key, value in fields(data) if key == number]
+
+
+def make(*flags, gguf=GGUF, folder=FOLDER):
+    if gguf == GGUF and not GGUF.is_file():
+        raise support.Skipped("no ../shared/data/stories260K.gguf")
+    done = support.run([sys.executable, support.ROOT / "models" / "make-decoder", gguf, folder, *flags])
+    if done.returncode == 4:
+        raise support.Skipped(done.text.strip())
+    return done
+
+
+def structure(spelling, flags, kinds, opset):
+    """How many nodes of which kind, and what goes in and out."""
+    def test():
+        folder = FOLDER / spelling
+        support.expect(make("--spelling", spelling, *flags, folder=folder), 0)
+        model = memoryview((folder / "model.onnx").read_bytes())
+        graph, = of(model, 7)
+        found = collections.Counter(bytes(of(node, 4)[0]).decode() for node in of(graph, 1))
+        for kind, count in kinds.items():
+            assert found[kind] == count, f"{found[kind]} {kind}, expected {count}"
+        versions = {bytes(domain).decode(): version for entry in of(model, 8)
+                    for domain, version in [[value for _, value in fields(entry)]]}
+        assert versions.get("") == opset, f"opsets {versions}"
+        inputs, outputs = ([bytes(of(port, 1)[0]).decode() for port in of(graph, number)] for number in (11, 12))
+        state = [f"{layer}.{part}" for layer in range(LAYERS) for part in ("key", "value")]
+        assert [name for name in inputs if "past" in name] == [f"past_key_values.{name}" for name in state]
+        assert outputs == ["logits", *(f"present.{name}" for name in state)], f"outputs {outputs}"
+        assert {"input_ids", "attention_mask"} <= set(inputs)
+        tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]
+        assert len(tokenizer["vocab"]) == 512 and tokenizer["byte_fallback"], "not the file's tokenizer"
+        assert json.loads((folder / "genai_config.json").read_text())["model"]["decoder"]["head_size"] == 8
+    return test
+
+
+def external():
+    """Large weights in a file of their own are the same bytes as inside."""
+    inside, outside = FOLDER / "inside", FOLDER / "outside"
+    support.expect(make(folder=inside), 0)
+    support.expect(make("--external", folder=outside), 0)
+    data = (outside / "model.onnx.data").read_bytes()
+
+    def weights(path):
+        graph, = of(memoryview(path.read_bytes()), 7)
+        for tensor in of(graph, 5):
+            name = bytes(of(tensor, 8)[0]).decode()
+            entries = dict(tuple(bytes(of(entry, part)[0]).decode() for part in (1, 2)) for entry in of(tensor, 13))
+            if entries:
+                assert entries["location"] == "model.onnx.data" and int(entries["offset"]) % 4096 == 0
+                yield name, data[int(entries["offset"]):][:int(entries["length"])]
+            else:
+                yield name, bytes(of(tensor, 9)[0])
+
+    one, other = dict(weights(inside / "model.onnx")), dict(weights(outside / "model.onnx"))
+    assert one == other and len(one) > 5 * LAYERS, "the weights differ"
+
+
+def refused(change, word):
+    """A damaged or foreign file gets one line that says what is wrong."""
+    def test():
+        if not GGUF.is_file():
+            raise support.Skipped("no ../shared/data/stories260K.gguf")
+        path = FOLDER / "bad.gguf"
+        path.write_bytes(change(GGUF.read_bytes()))
+        done = support.expect(make(gguf=path, folder=FOLDER / "bad"), 1, word)
+        assert done.text.count("\n") == 1, f"more than a line: {done.text}"
+    return test
+
+
+def runtime():
+    """ONNX Runtime tells the known story with every spelling, its logits as in float64."""
+    done = support.run([sys.executable, support.ROOT / "models" / "check-decoder", "stories260k"], timeout=600,
+                       env={"STINT_MODELS": str(support.MODELS)})
+    if done.returncode == 4:
+        raise support.Skipped(done.text.strip().splitlines()[-1])
+    support.expect(done, 0, "240 greedy tokens as they should be")
+
+
+def tests():
+    yield "genai", structure("genai", ["--weights", "float32"], {
+        "GroupQueryAttention": LAYERS, "SimplifiedLayerNormalization": 1, "SkipSimplifiedLayerNormalization": 2 * LAYERS,
+        "MatMul": 5 * LAYERS + 1, "Gather": 2}, 21)
+    yield "standard", structure("standard", ["--rotary", "interleaved"], {
+        "Attention": LAYERS, "RotaryEmbedding": 2 * LAYERS, "RMSNormalization": 2 * LAYERS + 1,
+        "MatMul": 7 * LAYERS + 1}, 23)
+    yield "external", external
+    yield "truncated", refused(lambda data: data[:len(data) - 4096], "beyond the end")
+    yield "cut-header", refused(lambda data: data[:1000], "header")
+    yield "not-gguf", refused(lambda data: b"ONNX" + data[4:], "not a GGUF file")
+    yield "architecture", refused(lambda data: data.replace(b"\5\0\0\0\0\0\0\0llama", b"\5\0\0\0\0\0\0\0mamba"), "mamba")
+    yield "heads", refused(lambda data: data.replace(b"head_count_kv\4\0\0\0\4", b"head_count_kv\4\0\0\0\3"), "3 heads")
+    yield "onnx-runtime", runtime
