@@ -6,8 +6,13 @@
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
 
 #include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace stint::import;
 
@@ -34,7 +39,7 @@ static mlir::MLIRContext &freshContext() {
   return *context;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+static void import(const uint8_t *data, size_t size) {
   Diagnostics diagnostics;
   // A copy of exactly this size, so that reading behind it is seen. The folder
   // is one that can't exist: external data isn't found.
@@ -51,6 +56,43 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   llvm::raw_string_ostream stream(text);
   diagnostics.print(stream);
   check(diagnostics.ok() == (diagnostics.exitCode() == 0), "a problem without an exit code");
+}
+
+// Besides the input, mutations of it: libFuzzer's work on one input is longer
+// than an import. test/fuzz/run counts imports. What breaks may be a mutation:
+// the file $STINT_FUZZ_LAST holds what was imported last, 4 bytes of length and
+// the model.
+constexpr unsigned kMutations = 7;
+constexpr size_t kLimit = 2048;
+
+static uint8_t *openLast() {
+  const char *path = std::getenv("STINT_FUZZ_LAST");
+  int file = path ? open(path, O_RDWR | O_CREAT | O_TRUNC, 0644) : -1;
+  if (file < 0 || ftruncate(file, kLimit + 4) != 0)
+    return nullptr;
+  void *memory = mmap(nullptr, kLimit + 4, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<uint8_t *>(memory);
+}
+
+static void importAndTell(const uint8_t *data, uint32_t size) {
+  static uint8_t *last = openLast();
+  if (last) {
+    std::memcpy(last, &size, 4);
+    std::memcpy(last + 4, data, size);
+  }
+  import(data, size);
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size > kLimit)
+    return 0;
+  importAndTell(data, size);
+  uint8_t copy[kLimit];
+  for (unsigned i = 0; size && i < kMutations; ++i) {
+    std::memcpy(copy, data, size);
+    unsigned seed = static_cast<unsigned>(llvm::xxHash64(llvm::ArrayRef<uint8_t>(data, size))) + i;
+    importAndTell(copy, stint::fuzz::mutateProto(copy, size, kLimit, seed));
+  }
   return 0;
 }
 
