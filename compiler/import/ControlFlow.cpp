@@ -106,9 +106,21 @@ std::optional<int64_t> Importer::boundOf(StringRef value, int64_t axis) {
 AffineExpr Importer::dataDependent(Value count, AffineExpr most, StringRef name, int64_t axis, Location loc) {
   int64_t upper = symbols.upper(most);
   std::optional<int64_t> given = boundOf(name, axis);
-  AffineExpr symbol = newSymbol((name + "." + Twine(axis)).str(), 0, given ? std::min(*given, upper) : upper, most);
+  return measured(count, most, {0, given ? std::min(*given, upper) : upper}, (name + "." + Twine(axis)).str(), loc);
+}
+
+AffineExpr Importer::measured(Value count, AffineExpr most, graph::Range limits, StringRef name, Location loc) {
+  AffineExpr symbol = newSymbol(name, limits.lower, limits.upper, most);
   builder.create<graph::BindOp>(loc, cast<AffineSymbolExpr>(symbol).getPosition(), count, AffineMapAttr());
   return symbol;
+}
+
+void Importer::requireTrue(Value condition, const Twine &what, const Node &node, Location loc) {
+  Value flag = builder.create<graph::CastOp>(loc, condition, builder.getI64Type());
+  AffineExpr one = builder.getAffineConstantExpr(1);
+  AffineExpr symbol = measured(flag, one, {0, 1}, (node.label() + ".holds").str(), loc);
+  builder.create<graph::RequireOp>(loc, AffineMapAttr::get(graph::symbolMap({symbol, one}, &context)),
+                                   builder.getStringAttr(node.opType + " '" + node.label() + "' needs " + what));
 }
 
 Value Importer::flagOf(Operand &operand, Location loc) {

@@ -43,6 +43,11 @@ public:
   /// model runs, at most `most`, or what `--bound NAME.AXIS=N` says.
   mlir::AffineExpr dataDependent(mlir::Value count, mlir::AffineExpr most, llvm::StringRef name, int64_t axis,
                                  mlir::Location loc);
+  /// The same with what is known of it, and a name of its own.
+  mlir::AffineExpr measured(mlir::Value count, mlir::AffineExpr most, graph::Range limits, llvm::StringRef name,
+                            mlir::Location loc);
+  /// Ends the run unless `condition` is true: the node "needs" `what`.
+  void requireTrue(mlir::Value condition, const llvm::Twine &what, const Node &node, mlir::Location loc);
   mlir::Value materialise(Operand &operand, mlir::Location loc);
   const Known *known(Operand &operand);
   mlir::Value inlineWeight(llvm::ArrayRef<uint8_t> bytes, mlir::Type elementType, llvm::ArrayRef<int64_t> shape,
@@ -123,6 +128,8 @@ private:
   std::optional<size_t> positionAt(NodeContext &n, size_t i, size_t size);
   Operand *knownScalar(llvm::StringRef name, int64_t value, mlir::Type elementType);
   bool expandSequenceInputs();
+  bool checkNames();
+  void checkNames(const Graph &graph);
   mlir::LogicalResult importScan(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
   mlir::LogicalResult importLoop(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
   const Function *findFunction(const Node &node) const;

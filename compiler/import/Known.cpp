@@ -137,6 +137,16 @@ double stint::import::roundTo(Type type, double value) {
   return rounded.convertToDouble();
 }
 
+/// A constant as an integer: exact, or towards zero and saturating.
+static uint64_t integerBits(const Scalar &scalar) {
+  if (auto exact = scalar.integer())
+    return static_cast<uint64_t>(*exact);
+  double value = *scalar.number();
+  if (value >= 0x1p63)
+    return value >= 0x1p64 ? UINT64_MAX : static_cast<uint64_t>(value);
+  return static_cast<uint64_t>(value >= -0x1p63 ? static_cast<int64_t>(value) : value < 0 ? INT64_MIN : 0);
+}
+
 DenseElementsAttr stint::import::denseOf(const Known &known, Type elementType) {
   auto shaped = RankedTensorType::get(known.shape, elementType);
   SmallVector<Attribute> values;
@@ -148,9 +158,8 @@ DenseElementsAttr stint::import::denseOf(const Known &known, Type elementType) {
       values.push_back(FloatAttr::get(elementType, value));
     } else {
       unsigned width = elementType.getIntOrFloatBitWidth();
-      APInt value(64, static_cast<uint64_t>(*scalar.integer()));
-      values.push_back(
-          IntegerAttr::get(elementType, width == 1 ? APInt(1, *scalar.integer() != 0) : value.trunc(width)));
+      APInt value(64, integerBits(scalar));
+      values.push_back(IntegerAttr::get(elementType, width == 1 ? APInt(1, !value.isZero()) : value.trunc(width)));
     }
   }
   return DenseElementsAttr::get(shaped, values);

@@ -201,6 +201,17 @@ AffineExpr NodeContext::dataDependent(Value count, AffineExpr most, size_t resul
   return importer.dataDependent(count, most, name, axis, loc);
 }
 
+AffineExpr NodeContext::measured(Value count, AffineExpr most, graph::Range limits, size_t result, int64_t axis,
+                                 StringRef suffix) {
+  StringRef name = wants(result) ? StringRef(node.outputs[result]) : node.label();
+  if (suffix.empty())
+    if (auto bound = importer.boundOf(name, axis))
+      limits.upper = std::max(limits.lower, std::min(limits.upper, *bound));
+  return importer.measured(count, most, limits, (name + suffix + "." + Twine(axis)).str(), loc);
+}
+
+void NodeContext::require(Value condition, const Twine &what) { importer.requireTrue(condition, what, node, loc); }
+
 Value NodeContext::constant(const Known &known, Type elementType) {
   return make<graph::ConstantOp>(denseOf(known, elementType));
 }
@@ -229,7 +240,18 @@ Value NodeContext::reduce(graph::ReduceKind kind, Value x, ArrayRef<int64_t> axe
   return make<graph::ReduceOp>(kind, x, axes);
 }
 
+bool NodeContext::exists(ArrayRef<AffineExpr> shape) {
+  if (static_cast<int64_t>(shape.size()) > GraphTensorType::kMaxRank)
+    return (void)unsupported("it makes a tensor of " + Twine(shape.size()) + " dimensions; 8 is the most"), false;
+  for (AffineExpr size : shape)
+    if (auto constant = dyn_cast<AffineConstantExpr>(size); constant && constant.getValue() < 0)
+      return (void)malformed("it makes a tensor with a dimension of " + Twine(constant.getValue())), false;
+  return true;
+}
+
 Value NodeContext::reshape(Value x, ArrayRef<AffineExpr> shape) {
+  if (!exists(shape))
+    return x;
   GraphTensorType type = typeOf(x).withShape(shape);
   if (type == x.getType())
     return x;
@@ -263,17 +285,23 @@ Value NodeContext::transpose(Value x, ArrayRef<int64_t> permutation) {
 }
 
 Value NodeContext::broadcast(Value x, ArrayRef<AffineExpr> shape) {
+  if (!exists(shape))
+    return x;
   GraphTensorType type = typeOf(x).withShape(shape);
   return type == x.getType() ? x : make<graph::BroadcastOp>(type, x);
 }
 
 Value NodeContext::slice(Value x, ArrayRef<AffineExpr> starts, ArrayRef<AffineExpr> sizes, ArrayRef<int64_t> steps) {
+  if (!exists(sizes))
+    return x;
   SmallVector<int64_t> ones(starts.size(), 1);
   return make<graph::SliceOp>(typeOf(x).withShape(sizes), x, AffineMapAttr::get(graph::symbolMap(starts, context())),
                               b.getDenseI64ArrayAttr(steps.empty() ? ArrayRef<int64_t>(ones) : steps));
 }
 
 Value NodeContext::iota(ArrayRef<AffineExpr> shape, int64_t axis) {
+  if (!exists(shape))
+    return scalar(b.getI64Type(), 0);
   return make<graph::IotaOp>(GraphTensorType::get(shape, b.getI64Type()), axis);
 }
 

@@ -132,6 +132,12 @@ public:
   /// the model runs: `count` is one i64 element, at most `most`. Everything
   /// made afterwards may use it.
   mlir::AffineExpr dataDependent(mlir::Value count, mlir::AffineExpr most, size_t result, int64_t axis);
+  /// The same for any integer: `limits` is what is known of it, `suffix` sets
+  /// its name apart.
+  mlir::AffineExpr measured(mlir::Value count, mlir::AffineExpr most, graph::Range limits, size_t result, int64_t axis,
+                            llvm::StringRef suffix = "");
+  /// Ends the run unless `condition` is true: the node "needs" `what`.
+  void require(mlir::Value condition, const llvm::Twine &what);
   /// The results of a leaf kernel, see dialects/Graph/Leaves.def.
   mlir::ResultRange leaf(llvm::StringRef name, mlir::ValueRange inputs, llvm::ArrayRef<graph::GraphTensorType> results,
                          llvm::ArrayRef<int64_t> params, llvm::ArrayRef<float> fparams = {}, int64_t leading = 0);
@@ -177,6 +183,8 @@ private:
     else
       return argument;
   }
+  /// Whether a tensor can have this shape; reports if not.
+  bool exists(llvm::ArrayRef<mlir::AffineExpr> shape);
   /// Whether the values' shapes broadcast; reports if they do not.
   bool broadcast(llvm::ArrayRef<mlir::Value> values);
 

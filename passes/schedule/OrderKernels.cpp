@@ -6,7 +6,7 @@
 //     computation takes most beyond its result first (Sethi and Ullman).
 // The model's order stays unless one of them has a clearly lower peak.
 //
-// Control flow counts as a call; a symbol that gets its value while the model
+// Control flow and requirements count as calls; a symbol that gets its value while the model
 // runs counts as a value without bytes, which whatever names it reads. The
 // binds at the end of a function stay there.
 #include "passes/Passes.h"
@@ -70,7 +70,7 @@ public:
     }
   }
 
-  static bool isCall(Operation *op) { return isa<CallOp, IfOp, LoopOp, BindOp>(op); }
+  static bool isCall(Operation *op) { return isa<CallOp, IfOp, LoopOp, BindOp, RequireOp>(op); }
   size_t size() const { return calls.size(); }
   Operation *call(size_t number) const { return calls[number].op; }
 

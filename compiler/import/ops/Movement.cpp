@@ -1,5 +1,5 @@
 // Operators that rearrange whole tensors: reshapes, permutations, stretching.
-#include "compiler/import/NodeContext.h"
+#include "compiler/import/ops/Measured.h"
 
 using namespace mlir;
 using namespace stint;
@@ -55,7 +55,7 @@ static LogicalResult reshape(NodeContext &n) {
     const Known *k = n.known(1);
     auto values = k ? k->expressions() : std::nullopt;
     if (!values || n.rank(1) != 1)
-      return n.unsupported("the new shape depends on the input's values");
+      return measuredReshape(n, 1);
     target = *values;
   } else if (auto shape = n.getInts("shape")) {
     for (int64_t d : *shape)
@@ -175,7 +175,7 @@ static LogicalResult expand(NodeContext &n) {
   const Known *k = n.known(1);
   auto values = k ? k->expressions() : std::nullopt;
   if (!values || n.rank(1) != 1)
-    return n.unsupported("the new shape depends on the input's values");
+    return measuredExpand(n, 1);
   if (values->size() > GraphTensorType::kMaxRank)
     return n.unsupported("more than 8 dimensions");
   ArrayRef<AffineExpr> own = n.type(0).getShape();
@@ -219,8 +219,10 @@ static FailureOr<Value> repeat(NodeContext &n, Value x, ArrayRef<AffineExpr> rep
 static LogicalResult tile(NodeContext &n) {
   const Known *k = n.known(1);
   auto repeats = k ? k->expressions() : std::nullopt;
-  if (!repeats || static_cast<int64_t>(repeats->size()) != n.rank(0) || n.rank(1) != 1)
-    return n.unsupported("repeats must be known, one for each dimension");
+  if (!repeats)
+    return measuredTile(n, 1);
+  if (static_cast<int64_t>(repeats->size()) != n.rank(0) || n.rank(1) != 1)
+    return n.malformed("needs one repeat a dimension");
   for (AffineExpr r : *repeats)
     if (n.symbols.range(r).lower < 0)
       return n.malformed("a repeat is negative");

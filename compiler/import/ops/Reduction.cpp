@@ -124,16 +124,20 @@ static LogicalResult hardmax(NodeContext &n) {
     return failure();
   Value x = n.in(0);
   SmallVector<AffineExpr> original(n.type(0).getShape());
-  int64_t axis = axes->empty() ? n.rank(0) : axes->front();
   SmallVector<AffineExpr> shape = original;
+  if (axes->empty()) { // each element by itself is the largest
+    n.out(0, n.broadcast(n.scalar(n.element(0), 1), original));
+    return success();
+  }
   if (axes->size() != 1) { // flatten
     AffineExpr inner = n.dim(1);
     for (int64_t a : *axes)
       inner = inner * original[a];
-    shape.truncate(axis);
+    shape.truncate(axes->front());
     shape.push_back(n.simplify(inner));
     x = n.reshape(x, shape);
   }
+  int64_t axis = axes->front();
   Value top = n.reduce(ReduceKind::argmax, x, {axis});
   SmallVector<AffineExpr> line(shape.size(), n.dim(1));
   line[axis] = shape[axis];

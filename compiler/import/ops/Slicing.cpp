@@ -1,5 +1,6 @@
 // Operators that take, add or generate parts of tensors.
-#include "compiler/import/NodeContext.h"
+#include "compiler/import/ops/Measured.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -25,9 +26,9 @@ static std::optional<AffineExpr> maximum(NodeContext &n, AffineExpr a, AffineExp
 }
 
 /// A start or end as Slice means it: negative counts from the end, then
-/// clamped to [low, high].
-static FailureOr<AffineExpr> clampIndex(NodeContext &n, AffineExpr index, AffineExpr size, AffineExpr low,
-                                        AffineExpr high) {
+/// clamped to [low, high]; nothing if it depends on the input which applies.
+static std::optional<AffineExpr> clampIndex(NodeContext &n, AffineExpr index, AffineExpr size, AffineExpr low,
+                                            AffineExpr high) {
   graph::Range r = n.symbols.range(index);
   constexpr int64_t kFar = int64_t(1) << 31; // INT_MAX and friends: to the end
   if (r.isPoint() && r.lower >= kFar - 1)
@@ -37,23 +38,28 @@ static FailureOr<AffineExpr> clampIndex(NodeContext &n, AffineExpr index, Affine
   if (r.upper < 0)
     index = n.simplify(index + size);
   else if (r.lower < 0)
-    return n.unsupported("whether index " + n.print(index) + " counts from the end depends on the input");
+    return std::nullopt;
   auto upper = minimum(n, index, high);
-  auto both = upper ? maximum(n, *upper, low) : std::nullopt;
-  if (!both)
-    return n.unsupported("whether index " + n.print(index) + " lies inside dimension " + n.print(size) +
-                         " depends on the input; narrow its bounds with --dim");
-  return *both;
+  return upper ? maximum(n, *upper, low) : std::nullopt;
 }
 
 static LogicalResult slice(NodeContext &n) {
+  SmallVector<Value> measured[2]; // starts and ends that are computed while the model runs
   auto list = [&](StringRef name, size_t input, SmallVector<AffineExpr> &values) -> FailureOr<bool> {
     if (n.has(input)) {
       const Known *k = n.known(input);
       auto known = k ? k->expressions() : std::nullopt;
-      if (!known)
+      if (known) {
+        values = *known;
+        return true;
+      }
+      if (input > 2)
         return n.unsupported("'" + name + "' depends on the input's values");
-      values = *known;
+      auto scalars = scalarsOf(n, input);
+      if (failed(scalars))
+        return failure();
+      values.resize(scalars->size());
+      measured[input - 1] = *scalars;
       return true;
     }
     // Any integer: an end of INT64_MAX is a common one.
@@ -94,18 +100,23 @@ static LogicalResult slice(NodeContext &n) {
       return n.malformed("a step is zero or out of range");
     AffineExpr size = n.type(0).getDim(*axis), zero = n.dim(0), last = n.simplify(size - 1);
     bool forward = step > 0;
-    auto start = clampIndex(n, starts[j], size, zero, forward ? size : last);
-    auto end = clampIndex(n, ends[j], size, forward ? zero : n.dim(-1), forward ? size : last);
-    if (failed(start) || failed(end))
-      return failure();
-    AffineExpr span = n.simplify(forward ? *end - *start : *start - *end);
-    auto positive = maximum(n, span, zero);
-    if (!positive)
-      return n.unsupported("whether start lies before end depends on the input: " + n.print(*start) + ", " +
-                           n.print(*end));
-    from[*axis] = *start;
     stride[*axis] = step;
-    sizes[*axis] = n.simplify(positive->ceilDiv(std::abs(step)));
+    std::optional<AffineExpr> start, end, positive;
+    if (starts[j] && ends[j]) {
+      start = clampIndex(n, starts[j], size, zero, forward ? size : last);
+      end = clampIndex(n, ends[j], size, forward ? zero : n.dim(-1), forward ? size : last);
+    }
+    if (start && end)
+      positive = maximum(n, n.simplify(forward ? *end - *start : *start - *end), zero);
+    if (positive) {
+      from[*axis] = *start;
+      sizes[*axis] = n.simplify(positive->ceilDiv(std::abs(step)));
+      continue;
+    }
+    Interval part = measuredSlice(n, *axis, size, {starts[j], starts[j] ? Value() : measured[0][j]},
+                                  {ends[j], ends[j] ? Value() : measured[1][j]}, step);
+    from[*axis] = part.start;
+    sizes[*axis] = part.size;
   }
   n.out(0, n.slice(n.in(0), from, sizes, stride));
   return success();
@@ -157,6 +168,42 @@ static LogicalResult split(NodeContext &n) {
   return success();
 }
 
+/// The one element to pad with.
+static FailureOr<Value> padding(NodeContext &n) {
+  if (!n.has(2))
+    return n.scalar(n.element(0), n.opset < 11 ? n.getFloat("value", 0) : 0);
+  if (n.element(2) != n.element(0) || n.type(2).getNumElements() != 1)
+    return n.malformed("the value must be one element of the input's type");
+  return n.reshape(n.in(2), {});
+}
+
+/// Pads that are computed while the model runs.
+static LogicalResult padByValues(NodeContext &n) {
+  if (n.getString("mode", "constant") != "constant")
+    return n.unsupported("'pads' depends on the input's values, and the mode isn't constant");
+  auto pads = scalarsOf(n, 1);
+  auto given = n.getIntsOrInput("axes", 3);
+  auto value = padding(n);
+  if (failed(pads) || failed(given) || failed(value))
+    return failure();
+  SmallVector<int64_t> axes = *given ? **given : llvm::to_vector(llvm::seq<int64_t>(0, n.rank(0)));
+  if (pads->size() != 2 * axes.size())
+    return n.malformed("pads must have two values per axis");
+  SmallVector<Value> low(n.rank(0)), high(n.rank(0));
+  for (auto [i, at] : llvm::enumerate(axes)) {
+    auto axis = n.axis(at, n.rank(0));
+    if (failed(axis))
+      return failure();
+    low[*axis] = (*pads)[i];
+    high[*axis] = (*pads)[axes.size() + i];
+  }
+  auto result = measuredPad(n, n.in(0), low, high, *value);
+  if (failed(result))
+    return failure();
+  n.out(0, *result);
+  return success();
+}
+
 static LogicalResult pad(NodeContext &n) {
   int64_t rank = n.rank(0);
   SmallVector<AffineExpr> pads;
@@ -164,7 +211,7 @@ static LogicalResult pad(NodeContext &n) {
     const Known *k = n.known(1);
     auto known = k ? k->expressions() : std::nullopt;
     if (!known)
-      return n.unsupported("'pads' depends on the input's values");
+      return padByValues(n);
     pads = *known;
   } else if (auto given = n.getInts(n.opset < 2 ? "paddings" : "pads")) {
     for (int64_t p : *given)
@@ -228,13 +275,10 @@ static LogicalResult pad(NodeContext &n) {
       return n.unsupported("mode " + name + " pads dimension " + n.print(sizes[i]) + " by more than it may have");
   }
   if (mode == graph::PadMode::constant) {
-    if (n.has(2)) {
-      if (n.element(2) != n.element(0) || (n.type(2).getNumElements() != 1))
-        return n.malformed("the value must be one element of the input's type");
-      value = n.reshape(n.in(2), {});
-    } else {
-      value = n.scalarLike(x, n.opset < 11 ? n.getFloat("value", 0) : 0);
-    }
+    auto given = padding(n);
+    if (failed(given))
+      return failure();
+    value = *given;
   }
   if (grow)
     x = n.make<graph::PadOp>(n.type(0).withShape(shape), x, value, mode, graph::symbolMap(low, n.context()));
@@ -375,17 +419,25 @@ static LogicalResult rangeOfValues(NodeContext &n) {
       return n.malformed("start, limit and delta must be scalars of one type");
     v[i] = n.reshape(n.in(i), {});
   }
-  // ceil((limit - start) / delta)
-  Value count;
+  // ceil((limit - start) / delta). Integers may be further apart than INT64_MAX.
+  Value count, zero = n.scalar(i64, 0);
   if (graph::isFloat(type)) {
     Value span = n.sub(n.cast(v[1], f64), n.cast(v[0], f64));
-    count = n.cast(n.make<graph::CeilOp>(n.div(span, n.cast(v[2], f64))), i64);
+    Value parts = n.make<graph::CeilOp>(n.div(span, n.cast(v[2], f64)));
+    n.require(n.compare(ComparePredicate::eq, parts, parts), "a delta that is not 0, and numbers");
+    count = n.cast(parts, i64);
   } else {
-    Value span = n.sub(n.cast(v[1], i64), n.cast(v[0], i64)), delta = n.cast(v[2], i64), zero = n.scalar(i64, 0);
-    Value rest = n.make<graph::RemOp>(span, delta), positive = n.compare(ComparePredicate::gt, delta, zero);
-    Value over =
-        n.select(positive, n.compare(ComparePredicate::gt, rest, zero), n.compare(ComparePredicate::lt, rest, zero));
-    count = n.add(n.div(span, delta), n.cast(over, i64));
+    Type u64 = n.b.getIntegerType(64, /*isSigned=*/false);
+    Value from = n.cast(v[0], i64), to = n.cast(v[1], i64), delta = n.cast(v[2], i64);
+    n.require(n.make<graph::NotOp>(n.compare(ComparePredicate::eq, delta, zero)), "a delta that is not 0");
+    Value up = n.compare(ComparePredicate::gt, delta, zero);
+    Value low = n.cast(n.select(up, from, to), u64), high = n.cast(n.select(up, to, from), u64);
+    Value stride = n.select(up, n.cast(delta, u64), n.sub(n.scalar(u64, 0), n.cast(delta, u64)));
+    Value one = n.scalar(u64, 1);
+    // 1 + (high - low - 1) / stride, and at most what an i64 holds.
+    Value parts = n.add(n.div(n.sub(n.sub(high, low), one), n.max(stride, one)), one);
+    Value some = n.select(up, n.compare(ComparePredicate::lt, from, to), n.compare(ComparePredicate::lt, to, from));
+    count = n.select(some, n.cast(n.min(parts, n.scalar(u64, 0x1p62)), i64), zero);
   }
   auto size = n.boundedSize(n.max(count, n.scalar(i64, 0)), 0, 0);
   if (failed(size))
@@ -441,8 +493,14 @@ static LogicalResult range(NodeContext &n) {
 static LogicalResult constantOfShape(NodeContext &n) {
   const Known *k = n.known(0);
   auto shape = k ? k->expressions() : std::nullopt;
-  if (!shape || shape->size() > GraphTensorType::kMaxRank)
-    return n.unsupported("its shape depends on the input's values or has more than 8 dimensions");
+  if (!shape) {
+    auto measured = measuredShape(n, 0);
+    if (failed(measured))
+      return failure();
+    shape = *measured;
+  }
+  if (shape->size() > GraphTensorType::kMaxRank)
+    return n.unsupported("more than 8 dimensions");
   for (AffineExpr d : *shape)
     if (n.symbols.range(d).lower < 0)
       return n.malformed("size " + n.print(d) + " may be negative");

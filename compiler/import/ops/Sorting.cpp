@@ -13,6 +13,11 @@ static SmallVector<int64_t> swapWithLast(int64_t dim, int64_t rank) {
   return permutation;
 }
 
+static void requireMost(NodeContext &n, Value k, AffineExpr size) {
+  Value most = n.dimension(size, n.b.getI64Type());
+  n.require(n.compare(graph::ComparePredicate::le, k, most), "K to be at most dimension " + n.print(size));
+}
+
 /// K, as an expression, must be in [0, size].
 static LogicalResult checkCount(NodeContext &n, AffineExpr k, AffineExpr size) {
   if (n.symbols.range(k).lower < 0)
@@ -20,8 +25,7 @@ static LogicalResult checkCount(NodeContext &n, AffineExpr k, AffineExpr size) {
   if (n.symbols.lessEqual(k, size) == false)
     return n.malformed("K is " + n.print(k) + ", but the dimension is " + n.print(size));
   if (n.symbols.lessEqual(k, size) != true)
-    return n.unsupported("whether K = " + n.print(k) + " is at most dimension " + n.print(size) +
-                         " depends on the input; narrow its bounds with --dim");
+    requireMost(n, n.dimension(k, n.b.getI64Type()), size);
   return success();
 }
 
@@ -46,10 +50,13 @@ static LogicalResult topK(NodeContext &n) {
     return n.malformed("booleans have no order");
   if (n.symbols.upper(size) > int64_t(1) << 32)
     return n.unsupported("a dimension of more than 2^32 elements");
-  if (!k) // the kernel copes with a K above the dimension
-    k = n.dataDependent(n.cast(n.reshape(n.in(1), {n.dim(1)}), n.b.getI64Type()), size, 0, *axis);
-  else if (failed(checkCount(n, k, size)))
+  if (!k) {
+    Value count = n.cast(n.reshape(n.in(1), {}), n.b.getI64Type());
+    requireMost(n, count, size);
+    k = n.dataDependent(count, size, 0, *axis);
+  } else if (failed(checkCount(n, k, size))) {
     return failure();
+  }
   auto permutation = swapWithLast(*axis, rank);
   Value x = n.transpose(n.in(0), permutation);
   SmallVector<AffineExpr> shape(n.typeOf(x).getShape());
