@@ -33,7 +33,7 @@ static std::pair<int64_t, int64_t> constantSlice(int64_t start, int64_t end, int
   };
   start = std::max<int64_t>(place(start, 0, forward ? size : size - 1), 0);
   end = forward ? place(end, 0, size) : place(end, -1, size - 1);
-  int64_t span = std::max<int64_t>(forward ? end - start : start - end, 0), stride = std::abs(step);
+  int64_t span = std::clamp<int64_t>(forward ? end - start : start - end, 0, size), stride = std::abs(step);
   return {start, span / stride + (span % stride != 0)};
 }
 
@@ -56,7 +56,8 @@ Interval stint::import::measuredSlice(NodeContext &n, int64_t axis, AffineExpr s
   Value last = n.sub(all, one);
   Value from = atLeast(n, place(start, 0, forward ? all : last), 0);
   Value to = forward ? place(end, 0, all) : place(end, -1, last);
-  Value span = atLeast(n, forward ? n.sub(to, from) : n.sub(from, to), 0);
+  // Backwards through nothing, the first place is 0 and the last -1.
+  Value span = n.min(atLeast(n, forward ? n.sub(to, from) : n.sub(from, to), 0), all);
   int64_t stride = std::abs(step);
   Value count =
       n.div(n.add(span, n.scalar(i64, static_cast<double>(stride - 1))), n.scalar(i64, static_cast<double>(stride)));
