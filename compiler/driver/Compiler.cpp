@@ -25,6 +25,9 @@ using namespace stint;
 using namespace stint::driver;
 using import::Problem;
 
+/// Constants are made in memory before they are written.
+static constexpr double kMaxConstantBytes = double(1ull << 31);
+
 namespace {
 
 /// One compilation, from the file to the file.
@@ -58,6 +61,8 @@ private:
   bool runPasses(ModuleOp module, llvm::StringRef stage, Add add);
   bool fold();
   void planContract();
+  void noteLostProfiles();
+  bool checkConstants();
   void codeContract(ArrayRef<serialise::VariantCode> code);
   bool searchMemory();
   bool writeFile(std::vector<serialise::VariantCode> code);
@@ -135,7 +140,10 @@ bool Compilation::work() {
   }
   if (!passes("memory", [&](OpPassManager &passes) { addMemoryPasses(passes, search); }))
     return false;
+  noteLostProfiles();
   planContract();
+  if (!checkConstants())
+    return false;
   if (options.onPlan)
     options.onPlan(*model.module);
   switch (options.emit) {
@@ -236,6 +244,43 @@ void Compilation::planContract() {
   result.dispatches = 0;
   for (auto entry : model.module->getOps<plan::EntryOp>())
     result.dispatches += llvm::range_size(entry.getOps<plan::DispatchOp>());
+}
+
+/// The user asked for these memory layouts, and should know which are not there.
+void Compilation::noteLostProfiles() {
+  graph::Symbols symbols = graph::Symbols::of(*model.module);
+  auto wanted = (*model.module)->getAttrOfType<ArrayAttr>(plan::kProfilesAttr);
+  if (options.profiles.empty() || !wanted)
+    return;
+  for (auto maxima : wanted.getAsRange<DenseI64ArrayAttr>())
+    for (auto entry : model.module->getOps<plan::EntryOp>()) {
+      if (llvm::any_of(entry.getProfiles().getAsRange<plan::ProfileAttr>(),
+                       [&](plan::ProfileAttr kept) { return kept.getMaxima() == maxima.asArrayRef(); }))
+        continue;
+      std::string text = "no memory layout of its own for";
+      for (auto [i, most] : llvm::enumerate(maxima.asArrayRef()))
+        text += (i ? ", " : " ") + symbols[i].getName().str() + "=" + std::to_string(most * symbols[i].getStep());
+      result.warnings.push_back(text + ": it would save less than a tenth beside another that covers it");
+    }
+}
+
+/// A constant is written as it is; one beyond any machine comes from a size in
+/// the model that was never meant.
+bool Compilation::checkConstants() {
+  model.module->walk([&](plan::ConstantOp constant) {
+    double bytes = graph::elementBytes(cast<graph::GraphTensorType>(constant.getType()).getElementType());
+    for (int64_t dim : cast<ShapedType>(cast<TypedAttr>(constant.getValue()).getType()).getShape())
+      bytes *= static_cast<double>(dim);
+    if (bytes <= kMaxConstantBytes)
+      return;
+    llvm::SetVector<StringRef> nodes;
+    graph::collectNodes(constant.getLoc(), nodes);
+    diagnostics.report(Problem::Unsupported,
+                       "the constant" + (nodes.empty() ? "" : " of node " + nodes.back().str()) + " takes " +
+                           readableBytes(static_cast<uint64_t>(bytes)) +
+                           ", more than a plan may hold: a smaller shape, or one that is given when the model runs");
+  });
+  return diagnostics.ok();
 }
 
 /// Another search for a smaller arena. Kernels need not be made again: what

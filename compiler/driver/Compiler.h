@@ -15,7 +15,8 @@ struct Result {
   size_t kernels = 0, dispatches = 0;
   std::vector<std::pair<std::string, uint64_t>> variants; // name, bytes of code
   Stopwatch time;
-  std::vector<std::string> notes; // what was done, for -v and the report
+  std::vector<std::string> notes;    // what was done, for -v and the report
+  std::vector<std::string> warnings; // what was asked for and is not so
 
   void note(std::string text) { notes.push_back(std::move(text)); }
 };

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <unistd.h>
 
 using namespace stint;
@@ -40,6 +41,11 @@ static void onFatalError(void *, const char *reason, bool) {
   leave();
 }
 
+static void onNoMemory() {
+  say("stint: out of memory: the model, or what its sizes ask for, is too large for this machine\n");
+  leave();
+}
+
 /// Signals are handled on a stack of their own: the thread's may be used up.
 static void useAlternateStack() {
   constexpr size_t kSize = 64 << 10;
@@ -62,6 +68,8 @@ void driver::installCrashHandlers() {
   for (int number : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL})
     sigaction(number, &action, nullptr);
   llvm::install_fatal_error_handler(onFatalError);
+  llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { onNoMemory(); });
+  std::set_new_handler(onNoMemory);
 }
 
 void driver::runOnDeepStack(llvm::function_ref<void()> work) {

@@ -77,6 +77,8 @@ Expected<ProfileRequest> driver::parseProfile(StringRef text) {
     int64_t most = 0;
     if (name.empty() || number.getAsInteger(10, most) || most < 0)
       return problem("--profile '" + text + "': expected NAME=N[,NAME=N], as in batch=1,seq=128");
+    if (llvm::any_of(request, [&](const auto &other) { return other.first == name; }))
+      return problem("--profile '" + text + "': dimension '" + name + "' is given twice");
     request.push_back({name.str(), most});
   }
   return request;

@@ -12,7 +12,11 @@ std::string stint::driver::readableBytes(uint64_t bytes) {
     return std::to_string(bytes) + " B";
   if (bytes < 10000ull << 10)
     return formatv("{0:f1} KiB", bytes / 1024.0).str();
-  return formatv("{0:f1} MiB", bytes / 1048576.0).str();
+  if (bytes < 10000ull << 20)
+    return formatv("{0:f1} MiB", bytes / 1048576.0).str();
+  if (bytes < 10000ull << 30)
+    return formatv("{0:f1} GiB", bytes / 1073741824.0).str();
+  return formatv("{0:f1} TiB", bytes / 1099511627776.0).str();
 }
 
 void RamContract::print(raw_ostream &os) const {

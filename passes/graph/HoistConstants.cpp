@@ -1,7 +1,8 @@
 // Work on constants, in @main and in the functions of control flow, moves to @constants, for the driver to run at
 // compile time on the baseline kernels, so that what is folded has the bits that the device would have computed.
 //   1. An operation is constant if it has a static shape, names no symbol and
-//      has constant operands only.
+//      has constant operands only, and if computing it takes neither much more
+//      memory nor much more time than reading the weights it is made from.
 //   2. Of those, what is not worth storing stays in @main if something there
 //      wants it: it is computed from what is stored.
 //   3. What @main reads from the rest becomes a result of @constants.
@@ -25,6 +26,12 @@ static constexpr double kSmallBytes = 1 << 20;
 /// A larger one may be this many times as large as the weights it is made
 /// from: int4 becomes f32, but no mask is blown up from a few numbers.
 static constexpr double kMaxGrowth = 8;
+/// What is computed on the way may take this, or kMaxGrowth times its weights.
+static constexpr double kMaxBytes = 64 << 20;
+/// Element operations of a function that may be run at compile time, seconds of
+/// work; those that a few for each byte of the weights are made of are free.
+static constexpr double kMaxWork = double(1ull << 31);
+static constexpr double kFreeWork = 16;
 
 /// Reads its value from the file or from an attribute.
 static bool isLeaf(Operation *op) { return isa<WeightOp, ConstantOp>(op); }
@@ -36,12 +43,47 @@ static bool namesSymbols(Operation *op) {
   });
 }
 
+static double elementsOf(Value value) {
+  double elements = 1;
+  for (int64_t dim : cast<GraphTensorType>(value.getType()).getStaticShape())
+    elements *= static_cast<double>(dim);
+  return elements;
+}
+
 static double bytesOf(Value value) {
-  auto type = cast<GraphTensorType>(value.getType());
-  double bytes = elementBytes(type.getElementType());
-  for (int64_t dim : type.getStaticShape())
-    bytes *= dim;
+  return elementsOf(value) * elementBytes(cast<GraphTensorType>(value.getType()).getElementType());
+}
+
+static double bytesOf(Operation *op) {
+  double bytes = 0;
+  for (Value result : op->getResults())
+    bytes += bytesOf(result);
   return bytes;
+}
+
+/// How many elements are read or made, one after the other.
+static double workOf(Operation *op) {
+  double work = 0;
+  for (ValueRange values : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+    for (Value value : values)
+      work = std::max(work, elementsOf(value));
+  double made = elementsOf(op->getResult(0));
+  if (auto matmul = dyn_cast<MatMulOp>(op)) {
+    auto lhs = cast<GraphTensorType>(matmul.getLhs().getType());
+    return std::max(work, made * lhs.getStaticShape().back());
+  }
+  if (auto conv = dyn_cast<ConvOp>(op)) {
+    auto shape = cast<GraphTensorType>(conv.getWeight().getType()).getStaticShape(); // [G, O, C, K…]
+    for (int64_t taps : ArrayRef(shape).drop_front(2))
+      made *= static_cast<double>(taps);
+    return std::max(work, made);
+  }
+  if (auto window = dyn_cast<WindowReduceOp>(op)) {
+    for (int64_t taps : window.getWindow())
+      made *= static_cast<double>(taps);
+    return std::max(work, made);
+  }
+  return work;
 }
 
 namespace {
@@ -51,6 +93,7 @@ using Constants = llvm::MapVector<Operation *, double>;
 
 Constants findConstants(Block &body) {
   Constants constants;
+  double work = 0;
   for (Operation &op : body.without_terminator()) {
     double source = 0;
     bool known = isMemoryEffectFree(&op) && !namesSymbols(&op);
@@ -63,6 +106,12 @@ Constants findConstants(Block &body) {
                           [](Value result) { return cast<GraphTensorType>(result.getType()).hasStaticShape(); });
     if (auto weight = dyn_cast<WeightOp>(op))
       source = static_cast<double>(weight.getExtent().getSize());
+    if (known && !isLeaf(&op)) {
+      double more = workOf(&op);
+      more = more > kFreeWork * source ? more : 0;
+      known = bytesOf(&op) <= std::max(kMaxBytes, kMaxGrowth * source) && work + more <= kMaxWork;
+      work += known ? more : 0;
+    }
     if (known)
       constants.insert({&op, source});
   }
@@ -78,9 +127,7 @@ bool isWorthStoring(Operation *op, double source) {
   if (isa<BroadcastOp>(op) &&
       llvm::none_of(op->getUsers(), [](Operation *user) { return isa<MatMulOp, ConvOp>(user); }))
     return false;
-  double bytes = 0;
-  for (Value result : op->getResults())
-    bytes += bytesOf(result);
+  double bytes = bytesOf(op);
   return bytes > 0 && (bytes <= kSmallBytes || bytes <= kMaxGrowth * source);
 }
 

@@ -36,7 +36,8 @@ static constexpr unsigned kAttemptShift = 18;
 
 /// Further profiles are searched for by effort / 2^3 each.
 static constexpr unsigned kFurtherShift = 3;
-/// A further profile is kept if its arena is below this part of the last one's.
+/// A further profile is kept if its arena is below this part of the smallest of
+/// those that do for its shapes too.
 static constexpr double kWorthwhile = 0.9;
 
 namespace {
@@ -201,7 +202,8 @@ struct PlanMemory : passes::impl::PlanMemoryBase<PlanMemory> {
         shareInPlace(dispatch, at, rangeOf, ranges, group);
 
     SmallVector<Attribute> profiles;
-    uint64_t largestArena = 0, largestBound = 0, smallestArena = 0;
+    uint64_t largestArena = 0, largestBound = 0;
+    SmallVector<plan::ProfileAttr> kept;
     for (ArrayRef<int64_t> maxima : wantedProfiles(symbols)) {
       Symbols bounded = symbols.withUpper(maxima);
       SmallVector<uint64_t> capacities;
@@ -221,9 +223,13 @@ struct PlanMemory : passes::impl::PlanMemoryBase<PlanMemory> {
       uint64_t bound = lowerBound(merged, work.size());
       bool first = profiles.empty();
       uint64_t arena = merged.empty() ? 0 : placeWell(merged, bound, first ? effort : effort >> kFurtherShift, seed);
-      if (!first && static_cast<double>(arena) > kWorthwhile * static_cast<double>(smallestArena))
+      uint64_t smallest = UINT64_MAX;
+      for (plan::ProfileAttr other : kept)
+        if (llvm::all_of(llvm::zip_equal(other.getMaxima(), maxima),
+                         [](auto pair) { return std::get<0>(pair) >= std::get<1>(pair); }))
+          smallest = std::min<uint64_t>(smallest, other.getArenaSize());
+      if (!first && static_cast<double>(arena) > kWorthwhile * static_cast<double>(smallest))
         continue; // saves nothing beside those that are there
-      smallestArena = arena;
       SmallVector<int64_t> offsets, held;
       for (Value value : buffers) {
         auto it = rangeOf.find(value);
@@ -233,7 +239,8 @@ struct PlanMemory : passes::impl::PlanMemoryBase<PlanMemory> {
       }
       largestArena = std::max(largestArena, arena);
       largestBound = std::max(largestBound, bound);
-      profiles.push_back(plan::ProfileAttr::get(&getContext(), maxima, arena, bound, offsets, held));
+      kept.push_back(plan::ProfileAttr::get(&getContext(), maxima, arena, bound, offsets, held));
+      profiles.push_back(kept.back());
     }
     arenaBytes += largestArena;
     boundBytes += largestBound;
@@ -243,12 +250,16 @@ struct PlanMemory : passes::impl::PlanMemoryBase<PlanMemory> {
 
   static uint64_t aligned(int64_t bytes) { return llvm::alignTo(std::max<int64_t>(bytes, 1), kAlignment); }
 
-  /// Maxima of the symbols, one list per profile.
+  /// Maxima of the symbols, one list per profile, the upper bounds first. One
+  /// that covers another comes before it, so that what is kept does not depend
+  /// on the order they were asked for in.
   SmallVector<SmallVector<int64_t>> wantedProfiles(const Symbols &symbols) {
     SmallVector<SmallVector<int64_t>> result;
     if (auto wanted = getOperation()->getAttrOfType<ArrayAttr>(plan::kProfilesAttr))
       for (auto maxima : wanted.getAsRange<DenseI64ArrayAttr>())
         result.emplace_back(maxima.asArrayRef());
+    if (!result.empty())
+      std::sort(result.begin() + 1, result.end(), [](const auto &a, const auto &b) { return a > b; });
     if (result.empty()) {
       result.emplace_back();
       for (size_t i = 0; i < symbols.size(); ++i)

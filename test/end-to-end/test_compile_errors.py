@@ -55,6 +55,25 @@ def flipped():
         assert done.returncode in (0, 1, 2, 3, 4), done.text
 
 
+def fold_too_long():
+    """2^40 additions of a constant are not done by the compiler."""
+    model = written("cos40.onnx", onnx.model(
+        [onnx.node("ConstantOfShape", ["s"], ["c"]), onnx.node("ReduceSum", ["c"], ["y"], keepdims=0)], [],
+        [onnx.value("y", [])], [onnx.tensor("s", [1], [1 << 40], onnx.INT64)]))
+    support.expect(support.compile_model(model, FOLDER / "cos40.stint", timeout=60), 0)
+
+
+def profile_lost():
+    """A memory layout that would save next to nothing is left out, and that is said."""
+    model = written("lost.onnx", onnx.model(
+        [onnx.node("MatMul", ["x", "x"], ["m"]), onnx.node("Softmax", ["m"], ["y"])],
+        [onnx.value("x", ["n", "n"])], [onnx.value("y", ["n", "n"])]))
+    plan = FOLDER / "lost.stint"
+    done = support.compile_model(model, plan, "--dim", "n=1..256", "--profile", "n=255", "--profile", "n=16")
+    support.expect(done, 0, "no memory layout of its own for n=255")
+    support.expect(support.run([support.STINT, "inspect", plan]), 0, "memory for n<=256", "memory for n<=16")
+
+
 def truncated_real():
     whole = (support.MODELS / "ppocr-v4-rec.onnx").read_bytes()
     numbers = random.Random(2)
@@ -216,6 +235,14 @@ def tests():
     yield "dim-unknown", refused(onnx.small_model(), 2, "zebra", flags=["--dim", "n=1..4", "--dim", "zebra=3"])
     yield "dim-not-a-number", refused(onnx.small_model(), 2, "n=", flags=["--dim", "n=many"])
     yield "dim-backwards", refused(onnx.small_model(), 2, "n=", flags=["--dim", "n=4..1"])
+    yield "profile-twice", refused(onnx.small_model(), 2, "given twice",
+                                   flags=["--dim", "n=1..8", "--profile", "n=4,n=5"])
+    yield "constant-too-large", refused(
+        onnx.model([onnx.node("Expand", ["c", "s"], ["y"], name="grow")], [], [onnx.value("y", [1 << 34])],
+                   [onnx.tensor("c", [1], [1.0]), onnx.tensor("s", [1], [1 << 34], onnx.INT64)]),
+        3, "grow", "64.0 GiB")
+    yield "fold-too-long", fold_too_long
+    yield "profile-lost", profile_lost
     yield "target-unknown", refused(onnx.small_model(), 2, "z80",
                                     flags=["--dim", "n=1..4", "--target", "z80-cpm"])
     yield "unwritable", unwritable

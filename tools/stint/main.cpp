@@ -115,6 +115,9 @@ void addTargetOptions(CLI::App *command, Options &options) {
 }
 
 void printResult(const Options &options, const Words &words, Result &result) {
+  for (const std::string &warning : result.warnings)
+    if (!words.quiet)
+      llvm::errs() << "stint: " << warning << "\n";
   if (words.verbose) {
     for (const std::string &note : result.notes)
       llvm::errs() << note << "\n";

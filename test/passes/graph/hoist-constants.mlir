@@ -67,3 +67,22 @@ module attributes {graph.symbols = [], graph.files = ["m.onnx"]} {
     return %m : !graph.tensor<[1024, 1024] x f32>
   }
 }
+
+// -----
+
+// 2^40 additions are left to whoever runs the model, and so are 4 GiB made
+// from nothing.
+module attributes {graph.symbols = [], graph.files = ["m.onnx"]} {
+  // CHECK-NOT: @constants
+  // CHECK-LABEL: func.func @main
+  // CHECK: graph.reduce
+  // CHECK: graph.cos
+  func.func @main() -> (!graph.tensor<[1] x f32>, !graph.tensor<[1] x f32>) {
+    %c = graph.constant dense<1.0> : tensor<1099511627776xf32> : !graph.tensor<[1099511627776] x f32>
+    %s = graph.reduce sum %c {axes = array<i64: 0>} : (!graph.tensor<[1099511627776] x f32>) -> !graph.tensor<[1] x f32>
+    %i = graph.iota {axis = 0 : i64} : !graph.tensor<[1073741824] x f32>
+    %e = graph.cos %i : (!graph.tensor<[1073741824] x f32>) -> !graph.tensor<[1073741824] x f32>
+    %t = graph.reduce sum %e {axes = array<i64: 0>} : (!graph.tensor<[1073741824] x f32>) -> !graph.tensor<[1] x f32>
+    return %s, %t : !graph.tensor<[1] x f32>, !graph.tensor<[1] x f32>
+  }
+}
