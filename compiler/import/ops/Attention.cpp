@@ -432,17 +432,21 @@ static LogicalResult groupQueryAttention(NodeContext &n) {
   }
 
   if (*past) {
+    for (size_t i : {1, 2}) {
+      auto joined = append(n, i + 2, values[i]);
+      if (failed(joined))
+        return failure();
+      values[i] = *joined;
+    }
     // Key j is past key j, or new key j - had.
+    all = n.typeOf(values[1]).getDim(2);
     Value j = n.iota({n.dim(1), n.dim(1), all, n.dim(1)}, 2);
     Value fresh = n.add(n.sub(j, had), n.dimension(before, i64));
     fresh = n.min(fresh, n.dimension(n.simplify(all - 1), i64));
     Value from = n.select(n.compare(graph::ComparePredicate::lt, j, had), j, fresh);
     for (size_t i : {1, 2}) {
-      auto joined = append(n, i + 2, values[i]);
-      if (failed(joined))
-        return failure();
-      GraphTensorType type = n.typeOf(*joined);
-      values[i] = n.make<graph::GatherElementsOp>(type, *joined, n.broadcast(from, type.getShape()), 2);
+      GraphTensorType type = n.typeOf(values[i]);
+      values[i] = n.make<graph::GatherElementsOp>(type, values[i], n.broadcast(from, type.getShape()), 2);
     }
   }
   n.out(1, values[1]);
@@ -478,5 +482,5 @@ void stint::import::addAttentions(RuleTable &t) {
   t.add("Attention", 3, attentionOnnx);
   t.add("RotaryEmbedding", 3, rotaryOnnx);
   t.add("RotaryEmbedding", 4, rotaryMicrosoft, "com.microsoft");
-  t.add("GroupQueryAttention", 7, groupQueryAttention, "com.microsoft");
+  t.add("GroupQueryAttention", 1, groupQueryAttention, "com.microsoft");
 }
