@@ -1,17 +1,23 @@
 // Explain: see the header of that name.
 //
 // The model is imported for what can't be compiled. If everything can, it goes
-// through the compiler up to the plan, which says how each node runs.
+// through the compiler up to the plan, which says how each node runs. Bounds
+// that are not given are assumed, and told apart from those that are.
 #include "compiler/driver/Explain.h"
 
 #include "compiler/driver/Compiler.h"
+#include "compiler/import/OnnxReader.h"
 #include "dialects/Graph/Shapes.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+
+#include <map>
+#include <set>
 
 using namespace stint;
 using namespace stint::driver;
@@ -19,8 +25,26 @@ using namespace stint::driver;
 // Bounds that dynamic dimensions without --dim are given: wide enough that
 // nothing is taken for fixed.
 static constexpr import::DimBounds kAnyDim = {1, 4096};
+/// The same where some operator needs more than a few elements.
+static constexpr import::DimBounds kLargeDim = {1024, 4096};
+/// What data may decide at most, without --bound, and of how many dimensions.
+static constexpr int64_t kAnyBound = 4096;
+static constexpr int kMostAssumed = 256;
 
 namespace {
+/// What explain assumed so as to go on, and why.
+struct Assumptions {
+  import::DimBounds otherDims = kAnyDim;
+  std::vector<std::string> tooSmall; // problems that larger lower bounds solve
+  std::vector<std::string> bounds;   // "VALUE.AXIS", each without its --bound
+};
+
+/// A dimension that data decide.
+struct DataDim {
+  std::string name; // as --bound calls it
+  int64_t most;
+};
+
 /// How the nodes of one operator run. A node of several kernels counts for the
 /// heaviest of them.
 struct Runs {
@@ -28,18 +52,130 @@ struct Runs {
   double flops = 0; // at the upper bounds, of kernels that begin with it
 };
 
-/// What the plan says.
+/// Nodes of a graph and of those inside, by domain and operator.
+using NodeCounts = std::map<std::pair<std::string, std::string>, int64_t>;
+
+/// What the plan says, and the nodes of the file that did not come that far.
 struct Facts {
   bool known = false;
   llvm::StringMap<Runs> runs; // by operator
   double flops = 0;
   int64_t dispatches = 0;
   uint64_t weights = 0, arena = 0, lowerBound = 0, state = 0;
+  NodeCounts unused;
+
+  int64_t unusedOf(const import::OperatorUse &use) const {
+    auto found = unused.find({use.domain, use.opType});
+    return found == unused.end() ? 0 : std::max<int64_t>(found->second, 0);
+  }
 };
 } // namespace
 
 static std::string fullName(const import::OperatorUse &use) {
   return use.domain.empty() ? use.opType : use.domain + "." + use.opType;
+}
+
+static std::string counted(int64_t count, llvm::StringRef what) {
+  return (llvm::Twine(count) + " " + what + (count == 1 ? "" : "s")).str();
+}
+
+/// The VALUE.AXIS of each "--bound VALUE.AXIS=N" that a message asks for.
+static llvm::SmallVector<llvm::StringRef> boundsAskedFor(llvm::StringRef message) {
+  constexpr llvm::StringLiteral kOption = "--bound ";
+  llvm::SmallVector<llvm::StringRef> keys;
+  for (size_t at = message.find(kOption); at != llvm::StringRef::npos; at = message.find(kOption, at + 1)) {
+    auto [key, rest] = message.substr(at + kOption.size()).split("=N");
+    if (!rest.data() || key.contains(kOption) || !llvm::isDigit(key.empty() ? ' ' : key.back()))
+      continue;
+    keys.push_back(key);
+  }
+  return keys;
+}
+
+/// Imports with assumptions in place of bounds that are not given, which are
+/// added to `options` and listed.
+static import::ImportedModel importAssuming(const std::string &path, import::ImportOptions &options,
+                                            mlir::MLIRContext &context, import::Diagnostics &diagnostics,
+                                            Assumptions &assumed) {
+  options.otherDims = assumed.otherDims;
+  for (;;) {
+    import::ImportedModel model = import::importFile(path, options, context, diagnostics);
+    bool more = false, allUnsupported = !diagnostics.ok();
+    for (const import::Diagnostics::Entry &entry : diagnostics.all()) {
+      allUnsupported &= entry.problem == import::Problem::Unsupported;
+      if (entry.problem == import::Problem::Usage && assumed.bounds.size() < kMostAssumed)
+        for (llvm::StringRef key : boundsAskedFor(entry.message))
+          if (options.bounds.try_emplace(key, kAnyBound).second) {
+            assumed.bounds.push_back(key.str());
+            more = true;
+          }
+    }
+    if (more) {
+      diagnostics = import::Diagnostics();
+      continue;
+    }
+    bool open = llvm::any_of(model.dynamicDims, [&](const auto &dim) { return !options.dims.count(dim.name); });
+    if (!allUnsupported || !open)
+      return model;
+    import::ImportOptions larger = options;
+    larger.otherDims = kLargeDim;
+    import::Diagnostics problems;
+    import::ImportedModel other = import::importFile(path, larger, context, problems);
+    if (!problems.ok())
+      return model;
+    for (const import::Diagnostics::Entry &entry : diagnostics.all())
+      assumed.tooSmall.push_back(entry.message);
+    assumed.otherDims = kLargeDim;
+    diagnostics = import::Diagnostics();
+    return other;
+  }
+}
+
+/// The dimensions of the module that data decide.
+static std::vector<DataDim> dataDims(const import::ImportedModel &model) {
+  std::vector<DataDim> dims;
+  if (!model.module)
+    return dims;
+  graph::Symbols symbols = graph::Symbols::of(*model.module);
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    llvm::StringRef name = symbols[i].getName(), axis = name.rsplit('.').second;
+    bool given = llvm::any_of(model.dynamicDims, [&](const auto &dim) { return dim.name == name; });
+    unsigned number;
+    if (!given && !axis.getAsInteger(10, number)) // others are counters and flags
+      dims.push_back({name.str(), symbols[i].getUpper()});
+  }
+  return dims;
+}
+
+/// Nodes of a graph and of those inside.
+static void countNodes(const import::Graph &graph, NodeCounts &counts) {
+  for (const import::Node &node : graph.nodes) {
+    ++counts[{node.domain, node.opType}];
+    for (const import::NodeAttribute &attribute : node.attributes)
+      if (attribute.graph)
+        countNodes(*attribute.graph, counts);
+  }
+}
+
+/// The nodes of the file that were not imported, by operator: those that no
+/// output depends on, and those of branches never taken. Operators that have
+/// only such become uses without a version.
+static void findUnused(const Options &options, import::ImportedModel &model, Facts &facts) {
+  import::Diagnostics ignored;
+  std::unique_ptr<import::Model> file = import::readModel(options.input, ignored);
+  if (!file)
+    return;
+  countNodes(file->graph, facts.unused);
+  for (const import::Function &function : file->functions)
+    facts.unused.erase({function.domain, function.name}); // its nodes are counted
+  std::set<std::pair<std::string, std::string>> used;
+  for (const import::OperatorUse &use : model.operators) {
+    facts.unused[{use.domain, use.opType}] -= use.count;
+    used.insert({use.domain, use.opType});
+  }
+  for (const auto &[name, left] : facts.unused)
+    if (left > 0 && !used.count(name))
+      model.operators.push_back({name.first, name.second, 0, 0, 0});
 }
 
 /// The value of a register with every symbol at its upper bound.
@@ -114,7 +250,7 @@ static void readPlan(mlir::ModuleOp module, Facts &facts) {
   facts.known = true;
 }
 
-/// "12 contraction, 3 loop nest, 1 none"
+/// "12 contraction, 3 loop nest, 1 no kernel, 4 not used"
 static std::string howItRuns(const import::OperatorUse &use, const Facts &facts) {
   Runs runs = facts.runs.lookup(use.opType);
   std::string text;
@@ -122,31 +258,40 @@ static std::string howItRuns(const import::OperatorUse &use, const Facts &facts)
     if (count > 0)
       text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + what.str();
   };
-  add(runs.contractions, "contraction");
-  add(runs.loopNests, "loop nest");
-  add(runs.others, "leaf");
-  // Nodes of function bodies and unrolled loops may run more often than they
-  // are written.
-  add(use.count - runs.contractions - runs.loopNests - runs.others, "no kernel");
+  if (facts.known) {
+    add(runs.contractions, "contraction");
+    add(runs.loopNests, "loop nest");
+    add(runs.others, "leaf");
+    // Nodes of function bodies and unrolled loops may run more often than they
+    // are written.
+    add(use.count - runs.contractions - runs.loopNests - runs.others, "no kernel");
+  } else if (use.unsupported) {
+    text = "unsupported: " + std::to_string(use.unsupported);
+  } else if (use.count) {
+    text = "supported";
+  }
+  add(facts.unusedOf(use), facts.known ? "not used" : "not looked at");
   return text;
 }
 
-static bool allBounded(const import::ImportedModel &model, const Options &options) {
-  return llvm::all_of(model.dynamicDims,
-                      [&](const import::DynamicDim &dim) { return options.dims.count(dim.name) != 0; });
+static bool allBounded(const import::ImportedModel &model, const Options &options, const Assumptions &assumed) {
+  return assumed.bounds.empty() && llvm::all_of(model.dynamicDims, [&](const import::DynamicDim &dim) {
+           return options.dims.count(dim.name) != 0;
+         });
 }
 
 static void printJson(const import::ImportedModel &model, const Facts &facts, const import::Diagnostics &diagnostics,
-                      const Options &options, llvm::raw_ostream &os) {
+                      const Options &options, const Assumptions &assumed, llvm::raw_ostream &os) {
   llvm::json::Array operators, dims, nodes, problems;
-  bool bounded = allBounded(model, options);
+  bool bounded = allBounded(model, options, assumed);
   for (const import::OperatorUse &use : model.operators) {
     llvm::json::Object object{{"domain", use.domain},
                               {"operator", use.opType},
                               {"version", use.version},
                               {"count", use.count},
                               {"unsupported", use.unsupported}};
-    if (facts.known) {
+    object["unused"] = facts.unusedOf(use);
+    if (facts.known && use.version) {
       Runs runs = facts.runs.lookup(use.opType);
       object["contraction"] = runs.contractions;
       object["loop_nest"] = runs.loopNests;
@@ -175,9 +320,24 @@ static void printJson(const import::ImportedModel &model, const Facts &facts, co
   for (const import::Diagnostics::Entry &entry : diagnostics.all())
     if (entry.problem != import::Problem::Unsupported)
       problems.push_back(entry.message);
-  llvm::json::Object root{
-      {"model", options.input},          {"supported", diagnostics.ok()},         {"operators", std::move(operators)},
-      {"unsupported", std::move(nodes)}, {"dynamic_dimensions", std::move(dims)}, {"problems", std::move(problems)}};
+  llvm::json::Array decided, tooSmall;
+  for (const DataDim &dim : dataDims(model)) {
+    llvm::json::Object object{{"name", dim.name}};
+    if (!llvm::is_contained(assumed.bounds, dim.name))
+      object["upper"] = dim.most;
+    decided.push_back(std::move(object));
+  }
+  for (const std::string &message : assumed.tooSmall)
+    tooSmall.push_back(message);
+  llvm::json::Object root{{"data_dependent_dimensions", std::move(decided)},
+                          {"missing_bounds", llvm::json::Array(assumed.bounds)},
+                          {"needs_larger_dimensions", std::move(tooSmall)},
+                          {"model", options.input},
+                          {"supported", diagnostics.ok()},
+                          {"operators", std::move(operators)},
+                          {"unsupported", std::move(nodes)},
+                          {"dynamic_dimensions", std::move(dims)},
+                          {"problems", std::move(problems)}};
   if (facts.known) {
     root["dispatches"] = facts.dispatches;
     root["weight_bytes"] = static_cast<int64_t>(facts.weights);
@@ -192,29 +352,37 @@ static void printJson(const import::ImportedModel &model, const Facts &facts, co
 }
 
 static void printText(const import::ImportedModel &model, const Facts &facts, const import::Diagnostics &diagnostics,
-                      const Options &options, llvm::raw_ostream &os) {
+                      const Options &options, const Assumptions &assumed, llvm::raw_ostream &os) {
   int64_t total = 0, unsupported = 0;
   for (const import::OperatorUse &use : model.operators) {
-    total += use.count;
+    total += use.count + facts.unusedOf(use);
     unsupported += use.unsupported;
   }
-  bool bounded = allBounded(model, options);
-  os << llvm::formatv("{0}: {1} nodes of {2} operators", options.input, total, model.operators.size());
+  bool bounded = allBounded(model, options, assumed);
+  llvm::StringSet<> names;
+  for (const import::OperatorUse &use : model.operators)
+    names.insert(fullName(use));
+  os << options.input << ": " << counted(total, "node") << " of " << counted(names.size(), "operator");
   if (unsupported)
-    os << llvm::formatv(", {0} nodes are not supported", unsupported);
+    os << ", " << counted(unsupported, "node") << (unsupported == 1 ? " is" : " are") << " not supported";
   os << "\n";
   os << llvm::formatv("  {0,-32} {1,6} {2,6} {3,12}  {4}\n", "operator", "opset", "nodes",
                       facts.known && bounded ? "MFLOP" : "", "runs as");
   for (const import::OperatorUse &use : model.operators) {
     std::string mflop;
-    if (double flops = facts.runs.lookup(use.opType).flops; facts.known && bounded && flops > 0)
+    if (double flops = facts.runs.lookup(use.opType).flops; facts.known && bounded && use.version && flops > 0)
       mflop = llvm::formatv("{0:f3}", flops / 1e6);
-    os << llvm::formatv("  {0,-32} {1,6} {2,6} {3,12}  ", fullName(use), use.version, use.count, mflop);
-    if (use.unsupported)
-      os << llvm::formatv("unsupported: {0}\n", use.unsupported);
-    else
-      os << (facts.known ? howItRuns(use, facts) : "supported") << "\n";
+    os << llvm::formatv("  {0,-32} {1,6} {2,6} {3,12}  ", fullName(use), use.version ? std::to_string(use.version) : "",
+                        use.count + facts.unusedOf(use), mflop)
+       << howItRuns(use, facts) << "\n";
   }
+  if (facts.known && llvm::any_of(model.operators, [&](const auto &use) {
+        return llvm::StringRef(howItRuns(use, facts)).contains("no kernel");
+      }))
+    os << "no kernel: folded when compiling, or only a view of other memory\n";
+  if (llvm::any_of(model.operators, [&](const auto &use) { return facts.unusedOf(use) > 0; }))
+    os << (facts.known ? "not used: " : "not looked at: what it reads is not supported, ")
+       << "no output depends on it, or it is in a branch that is never taken\n";
   if (!model.dynamicDims.empty())
     os << "dynamic dimensions:\n";
   for (const import::DynamicDim &dim : model.dynamicDims) {
@@ -225,6 +393,17 @@ static void printText(const import::ImportedModel &model, const Facts &facts, co
     else
       os << "compile needs --dim " << dim.name << "=N or " << dim.name << "=LO..HI\n";
   }
+  for (const std::string &message : assumed.tooSmall)
+    os << "  give lower bounds that are large enough: with small ones, " << message << "\n";
+  std::vector<DataDim> decided = dataDims(model);
+  if (!decided.empty() || !assumed.bounds.empty())
+    os << "dimensions that data decide:\n";
+  for (const DataDim &dim : decided)
+    if (!llvm::is_contained(assumed.bounds, dim.name))
+      os << "  " << dim.name << ": at most " << dim.most << (options.bounds.count(dim.name) ? ", as --bound says" : "")
+         << (bounded || options.bounds.count(dim.name) ? "" : " with the bounds assumed here") << "\n";
+  for (const std::string &name : assumed.bounds)
+    os << "  " << name << ": compile needs --bound " << name << "=N\n";
   if (facts.known) {
     os << llvm::formatv("weights {0}", readableBytes(facts.weights));
     if (facts.state)
@@ -238,7 +417,9 @@ static void printText(const import::ImportedModel &model, const Facts &facts, co
                           facts.dispatches);
   }
   if (!diagnostics.ok())
-    os << "problems:\n";
+    os << (bounded
+               ? "problems:\n"
+               : "problems, with dimensions that have no bounds taken to be 1..4096; give them theirs to be sure:\n");
   for (const import::Diagnostics::Entry &entry : diagnostics.all())
     os << "  " << entry.message << "\n";
 }
@@ -250,30 +431,33 @@ int driver::explain(const Options &options, bool json, llvm::raw_ostream &os, im
   importOptions.bounds = options.bounds;
   importOptions.states = options.states;
   importOptions.constants = options.constants;
-  importOptions.otherDims = kAnyDim;
-  import::ImportedModel model = import::importFile(options.input, importOptions, context, diagnostics);
+  Assumptions assumed;
+  import::ImportedModel model = importAssuming(options.input, importOptions, context, diagnostics, assumed);
   if (model.operators.empty() && !diagnostics.ok()) {
     // Nothing was read that could be explained.
     diagnostics.print(llvm::errs());
     return diagnostics.exitCode();
   }
   Facts facts;
+  if (llvm::all_of(diagnostics.all(), [](const auto &entry) { return entry.problem == import::Problem::Unsupported; }))
+    findUnused(options, model, facts);
   if (diagnostics.ok()) {
     Options planned = options;
     planned.emit = Emit::Nothing;
-    planned.otherDims = kAnyDim;
+    planned.otherDims = assumed.otherDims;
+    planned.bounds = importOptions.bounds;
     planned.onPlan = [&](mlir::ModuleOp module) { readPlan(module, facts); };
     import::Diagnostics problems;
     compile(planned, problems, os);
     // Without bounds of its user's, a plan may be larger than any memory: that
     // is no problem of the model.
-    if (allBounded(model, options))
+    if (allBounded(model, options, assumed))
       for (const import::Diagnostics::Entry &entry : problems.all())
         diagnostics.report(entry.problem, entry.message);
   }
   if (json)
-    printJson(model, facts, diagnostics, options, os);
+    printJson(model, facts, diagnostics, options, assumed, os);
   else
-    printText(model, facts, diagnostics, options, os);
+    printText(model, facts, diagnostics, options, assumed, os);
   return diagnostics.exitCode();
 }

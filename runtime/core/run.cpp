@@ -123,12 +123,30 @@ Status Run::stopped() {
   }
 }
 
+// What a symbol came to that the model's data decide, and what to do about it.
+Status outsideBounds(const Symbol &symbol, int64_t value, int64_t most) {
+  if (value < symbol.lower)
+    return failure(STINT_STATUS_OUT_OF_RANGE, "%o came to %a, the least is %b", value, symbol.lower);
+  if (value <= symbol.upper)
+    return failure(STINT_STATUS_OUT_OF_RANGE, "%o came to %a, the most in this session is %b: declare larger maxima",
+                   value, most);
+  // A loop's counter is "NODE.iteration"; "VALUE.AXIS" is what --bound calls it.
+  const char *suffix = strrchr(symbol.name, '.');
+  if (suffix && strcmp(suffix, ".iteration") == 0)
+    return failure(STINT_STATUS_OUT_OF_RANGE,
+                   "%o came to %a, the loop may run %b times: compile with a larger --bound of what it stacks", value,
+                   most + 1);
+  if (suffix && suffix[1] >= '0' && suffix[1] <= '9')
+    return failure(STINT_STATUS_OUT_OF_RANGE, "%o came to %a, the most is %b: compile with a larger --bound", value,
+                   most);
+  return failure(STINT_STATUS_OUT_OF_RANGE, "%o came to %a, the most is %b", value, most);
+}
+
 // A register that the body writes; symbols stay inside their bounds, on which
 // the memory layout and the kernels rest.
 Status Run::setRegister(uint32_t index, int64_t value) {
   if (index < plan.symbols.size && (value < plan.symbols[index].lower || value > session.maxima[index]))
-    return failure(STINT_STATUS_OUT_OF_RANGE, "%o came to %a, the most is %b", value, session.maxima[index])
-        .about(STINT_OBJECT_SYMBOL, index);
+    return outsideBounds(plan.symbols[index], value, session.maxima[index]).about(STINT_OBJECT_SYMBOL, index);
   session.registers[index] = value;
   return success();
 }

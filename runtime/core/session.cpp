@@ -139,17 +139,22 @@ Status setShape(stint_session *session, uint32_t index, uint32_t rank, const int
     stint_dim_info info{};
     info.size = sizeof(info);
     stint_model_input_dim(session->model, session->entryIndex, index, axis, &info);
-    int64_t lower = info.lower, upper = info.upper;
-    if (info.symbol < 0)
+    int64_t lower = info.lower, upper = info.upper, declared = upper;
+    if (info.symbol >= 0)
+      declared = session->maxima[info.symbol];
+    else if (lower != upper || lower < 0)
       continue; // checked by prepare
-    if (session->maxima[info.symbol] < upper)
-      upper = session->maxima[info.symbol];
-    if (dims[axis] < lower || dims[axis] > upper)
-      status = lower == upper
-                   ? failure(STINT_STATUS_SHAPE_MISMATCH, "a dimension of %o is %a, it must be %b", dims[axis], upper)
-               : dims[axis] < lower
-                   ? failure(STINT_STATUS_OUT_OF_RANGE, "a dimension of %o is %a, the least is %b", dims[axis], lower)
-                   : failure(STINT_STATUS_OUT_OF_RANGE, "a dimension of %o is %a, the most is %b", dims[axis], upper);
+    if (lower == declared && dims[axis] != lower)
+      status = failure(STINT_STATUS_SHAPE_MISMATCH, "a dimension of %o is %a, it must be %b", dims[axis], lower);
+    else if (dims[axis] < lower)
+      status = failure(STINT_STATUS_OUT_OF_RANGE, "a dimension of %o is %a, the least is %b", dims[axis], lower);
+    else if (dims[axis] > upper)
+      status = failure(STINT_STATUS_OUT_OF_RANGE,
+                       "a dimension of %o is %a, the most is %b: compile with wider bounds (--dim)", dims[axis], upper);
+    else if (dims[axis] > declared)
+      status = failure(STINT_STATUS_OUT_OF_RANGE,
+                       "a dimension of %o is %a, the most in this session is %b: declare larger maxima", dims[axis],
+                       declared);
   }
   if (status.ok() && !tensorBytes(port.type, rank, dims, bytes))
     status = failure(STINT_STATUS_OVERFLOW, "the size of %o doesn't fit");

@@ -108,7 +108,8 @@ Status stint::declareMaxima(const stint_model &model, const stint_session_option
       if (wanted.value < symbols[j].lower || wanted.value > symbols[j].upper)
         return failure(STINT_STATUS_OUT_OF_RANGE,
                        wanted.value < symbols[j].lower ? "the maximum %a of %o is below its least, %b"
-                                                       : "the maximum %a of %o is above its most, %b",
+                                                       : "the maximum %a of %o is above its most, %b: compile "
+                                                         "with wider bounds (--dim)",
                        wanted.value, wanted.value < symbols[j].lower ? symbols[j].lower : symbols[j].upper)
             .about(STINT_OBJECT_SYMBOL, j);
       maxima[j] = wanted.value;

@@ -254,6 +254,7 @@ def tests():
     yield "cpu-unknown", refused(onnx.small_model(), 2, "v3", flags=["--dim", "n=1..4", "--cpu", "v9"])
     yield "max-ram", max_ram
     yield "no-arguments", usage()
+    yield "unknown-command", usage("frob", words=["'frob'", "compile", "inspect"])
     yield "unknown-option", usage("compile", "small.onnx", "-o", "x.stint", "--frobnicate", words=["frobnicate"])
     yield "no-output-name", usage("compile", "small.onnx", "--dim", "n=1..4")
 

@@ -46,6 +46,35 @@ def unsupported():
     assert [node["node"] for node in root["unsupported"]] == ["first", "second"] and not root["supported"]
 
 
+def adds_up():
+    """Every node of the file is in the table; dimensions that data decide are listed, and so are bounds to give."""
+    path = FOLDER / "adds-up.onnx"
+    path.write_bytes(onnx.model(
+        [onnx.node("NonZero", ["x"], ["z"]), onnx.node("Neg", ["x"], ["nowhere"]), onnx.node("Neg", ["nowhere"], ["lost"]),
+         onnx.node("Abs", ["x"], ["a"]), onnx.node("Range", ["s", "l", "d"], ["r"]),
+         onnx.node("Range", ["d", "l", "d"], ["q"])],
+        [onnx.value("x", [2, 3]), *(onnx.value(name, [], onnx.INT64) for name in "sld")],
+        [onnx.value("z", [2, "n"], onnx.INT64), onnx.value("a", [2, 3]), onnx.value("r", ["m"], onnx.INT64),
+         onnx.value("q", ["k"], onnx.INT64)]))
+    support.expect(support.run([support.STINT, "explain", path]), 0, "6 nodes of 4 operators", "2 not used",
+                   "z.1: at most 6", "compile needs --bound r.0=N", "compile needs --bound q.0=N")
+    root = json.loads(support.run([support.STINT, "explain", path, "--json", "--bound", "r.0=5"]).stdout)
+    assert {use["operator"]: use["unused"] for use in root["operators"]} == {
+        "NonZero": 0, "Neg": 2, "Abs": 0, "Range": 0}, root["operators"]
+    assert root["missing_bounds"] == ["q.0"], root["missing_bounds"]
+    assert {dim["name"]: dim.get("upper") for dim in root["data_dependent_dimensions"]} == {
+        "z.1": 6, "r.0": 5, "q.0": None}, root["data_dependent_dimensions"]
+
+
+def padded():
+    """An operator that needs more than a few elements is no obstacle where bounds are only assumed."""
+    path = FOLDER / "padded.onnx"
+    path.write_bytes(onnx.model([onnx.node("Pad", ["x", "p"], ["y"], mode="reflect")], [onnx.value("x", ["n"])],
+                                [onnx.value("y", ["m"])], [onnx.tensor("p", [2], [30, 30], onnx.INT64)]))
+    support.expect(support.run([support.STINT, "explain", path]), 0, "give lower bounds", "compile needs --dim n=N")
+    support.expect(support.run([support.STINT, "explain", path, "--dim", "n=1..50"]), 3, "by more than it may have")
+
+
 def trace():
     """The profile of a run says what each dispatch moved and computed."""
     plan, out = FOLDER / "small.stint", FOLDER / "trace.json"
@@ -62,5 +91,5 @@ def trace():
 
 
 def tests():
-    for function in (bounded, unbounded, unsupported, trace):
+    for function in (bounded, unbounded, unsupported, adds_up, padded, trace):
         yield function.__name__, function

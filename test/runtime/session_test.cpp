@@ -103,7 +103,8 @@ TEST(Session, WrongShapesAreExplained) {
     return stint_session_bind_input(add.session, input, data.data(), bytes, rank, dims);
   };
   EXPECT_EQ(stint_session_run(add.session, nullptr).code, STINT_STATUS_SHAPE_MISMATCH);
-  EXPECT_EQ(text(bind(0, &huge, 1, 260), add.opened.model), "a dimension of input \"x\" is 65, the most is 64");
+  EXPECT_EQ(text(bind(0, &huge, 1, 260), add.opened.model),
+            "a dimension of input \"x\" is 65, the most is 64: compile with wider bounds (--dim)");
   EXPECT_EQ(text(bind(0, &none, 1, 0), add.opened.model), "a dimension of input \"x\" is 0, the least is 1");
   EXPECT_EQ(text(bind(0, &n, 2, 16), add.opened.model), "input \"x\" was given 2 dimensions, it has 1");
   EXPECT_EQ(text(bind(0, &n, 1, 20), add.opened.model), "input \"x\" was given 20 bytes, its shape takes 16");

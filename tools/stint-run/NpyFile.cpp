@@ -194,7 +194,9 @@ int readNpy(InputFile *file, Tensor *tensor) {
     headerSize |= static_cast<uint32_t>(start[10]) << 16 | static_cast<uint32_t>(start[11]) << 24;
   }
   static char text[HeaderLimit];
-  if (headerSize > HeaderLimit || headerSize > file->left())
+  if (headerSize > file->left())
+    return fail(ExitMalformed, "'%s': the file ends inside the .npy header", file->path());
+  if (headerSize > HeaderLimit)
     return fail(ExitMalformed, "'%s': the .npy header is too long", file->path());
   if (int code = file->read(text, headerSize))
     return code;

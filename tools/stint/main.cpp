@@ -267,6 +267,10 @@ int runMain(int argc, char **argv) {
   inspectCommand->add_option("plan", plan, "A .stint file")->required()->type_name("PLAN");
   inspectCommand->add_flag("--json", inspectJson, "Print JSON");
 
+  auto isNamed = [&](const CLI::App *command) { return command->get_name() == argv[1]; };
+  if (argc > 1 && argv[1][0] != '-' &&
+      llvm::none_of(llvm::ArrayRef({compileCommand, verifyCommand, explainCommand, inspectCommand}), isNamed))
+    return usage(llvm::formatv("'{0}' is no command: choose compile, verify, explain or inspect", argv[1]));
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &e) {

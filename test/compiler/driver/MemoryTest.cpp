@@ -84,6 +84,9 @@ TEST(Report, Sizes) {
   EXPECT_EQ(readableBytes(9999), "9999 B");
   EXPECT_EQ(readableBytes(10240), "10.0 KiB");
   EXPECT_EQ(readableBytes(uint64_t(3) << 29), "1536.0 MiB");
+  EXPECT_EQ(readableBytes(uint64_t(1) << 40), "1024.0 GiB");
+  EXPECT_EQ(readableBytes(uint64_t(1) << 43), "8192.0 GiB");
+  EXPECT_EQ(readableBytes(uint64_t(1) << 44), "16.0 TiB");
 }
 
 TEST(Report, Times) {
