@@ -112,6 +112,7 @@ def tests():
     yield "npy-magic", refused("a.npy", b"NOTNUMPY" + RAW, 4, "a.npy")
     yield "npy-empty", refused("a.npy", b"", 4, "a.npy")
     yield "npy-version", refused("a.npy", npy(GOOD_HEADER, version=9), 4, "version")
+    yield "npy-cut", refused("a.npy", npy(GOOD_HEADER, b"")[:60], 4, "ends inside the .npy header")
     yield "npy-short", refused("a.npy", npy(GOOD_HEADER, RAW[:-4]), 4, "92", "96")
     yield "npy-long", refused("a.npy", npy(GOOD_HEADER, RAW + RAW), 4)
     yield "npy-overflow", refused("a.npy", npy(GOOD_HEADER.replace("3, 8", "4611686018427387904, 4")), 4)
