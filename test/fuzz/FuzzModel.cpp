@@ -20,7 +20,7 @@ using namespace stint::import;
 // compiled under the sanitizer, and libMLIR, which shares them, was not. The
 // rest is for speed.
 extern "C" const char *__asan_default_options() {
-  return "allow_user_poisoning=0:malloc_context_size=8:quarantine_size_mb=16";
+  return "allow_user_poisoning=0:malloc_context_size=8:max_malloc_fill_size=0:quarantine_size_mb=16";
 }
 
 static void check(bool good, const char *what) {

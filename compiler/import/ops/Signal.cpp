@@ -21,6 +21,8 @@ static FailureOr<AffineExpr> size(NodeContext &n, size_t input, StringRef name) 
     return n.unsupported("'" + name + "' depends on the input's values");
   if (n.symbols.range(k->elements[0].expr).lower < 0)
     return n.malformed("'" + name + "' is negative");
+  if (n.symbols.upper(k->elements[0].expr) > kMostInteger)
+    return n.malformed("'" + name + "' is out of range");
   return k->elements[0].expr;
 }
 
@@ -135,6 +137,8 @@ Fourier::Waves Fourier::waves(ArrayRef<AffineExpr> shape, int64_t axisI, int64_t
 FailureOr<Value> Fourier::complex(Value x, AffineExpr bins) {
   AffineExpr batch = dim(x, 0), length = dim(x, 1), parts = dim(x, 2);
   auto points = n.typeOf(x).getStaticDim(1);
+  if (points && *points > int64_t(1) << 28)
+    return n.unsupported("a transform of " + Twine(*points) + " points");
   // The divisor next to the square root.
   int64_t factor = 1;
   if (points && *points > 1) {
