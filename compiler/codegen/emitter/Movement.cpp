@@ -147,6 +147,9 @@ Value ElementEmitter::emitPad(graph::PadOp op, ArrayRef<Index> indices, int64_t 
       });
 }
 
+/// A Concat of more operands finds the one it reads by halves.
+static constexpr size_t kManyPieces = 8;
+
 Value ElementEmitter::emitConcat(graph::ConcatOp op, ArrayRef<Index> indices, int64_t width) {
   int64_t axis = op.getAxis();
   Type element = elementType(op.getResult());
@@ -169,6 +172,18 @@ Value ElementEmitter::emitConcat(graph::ConcatOp op, ArrayRef<Index> indices, in
     source[axis].divisor = 1;
     return emit(pieces[i].first, source, width);
   };
+  // One index along the axis is looked for by halves: what comes after many
+  // questions in a row takes LLVM quadratic time.
+  std::function<Value(size_t, size_t)> within = [&](size_t begin, size_t end) -> Value {
+    if (end - begin == 1)
+      return piece(begin);
+    size_t middle = begin + (end - begin) / 2;
+    return kernel.select(
+        kernel.less(along.base, kernel.evaluate(pieces[middle].second)), vectorOf(registerType(element), width),
+        [&] { return within(begin, middle); }, [&] { return within(middle, end); });
+  };
+  if (span == 0 && pieces.size() > kManyPieces)
+    return within(0, pieces.size());
   // Asks piece by piece whether the vector ends before the next begins.
   std::function<Value(size_t)> from = [&](size_t i) -> Value {
     bool isLast = i + 1 == pieces.size();

@@ -126,6 +126,7 @@ TEST(LoopNestMovement, Concat) {
       {{"s0, 16", "s0, 48"}, "s0, 64", 1},
       {{"0", "s0", "0"}, "s0", 0},
       {{"5, s0"}, "5, s0", 1},
+      {{"1, 3", "s0, 3", "2, 3", "s0, 3", "0, 3", "1, 3", "s0, 3", "4, 3", "1, 3", "1, 3"}, "s0 * 3 + 10, 3", 0},
   };
   for (Element e : kSizes)
     for (const Joining &j : joinings) {
