@@ -2,6 +2,7 @@
 // and id in them once, so that nothing after this needs to.
 #include "runtime/generation/tokenizer.h"
 #include "runtime/base/arithmetic.h"
+#include "runtime/generation/tokenizer_tables.h"
 #include "runtime/generation/utf8.h"
 
 namespace stint {
@@ -70,6 +71,8 @@ private:
       if ((t.tokenFlags[id] & STINT_TOKEN_BYTE) && t.byteValues.size != count)
         return malformed("token %a stands for a byte that isn't there", id);
       begin = end;
+      uint64_t room = decodeRoomOf(t, id);
+      t.decodeRoom = room > t.decodeRoom ? room : t.decodeRoom;
     }
     if (t.byteIds.size != 256 || !isIdOrNone(t.header->unknown_id) || !isIdOrNone(t.header->bos_id) ||
         !isIdOrNone(t.header->eos_id))

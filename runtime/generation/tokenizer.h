@@ -35,6 +35,7 @@ struct Tokenizer {
   Span<const stint_tokenizer_decomposition> decompositions;
   Span<const uint32_t> decomposed;
   Span<const stint_tokenizer_composition> compositions;
+  uint64_t decodeRoom = 0; // bytes that one id may come to when it is decoded
 
   bool has(uint32_t flag) const { return (header->flags & flag) != 0; }
   uint32_t tokenCount() const { return header->token_count; }
@@ -102,14 +103,12 @@ struct DecodeState {
 
 // Appends the text of ids[*done …] to `out` as long as it fits, `*done` and
 // `*written` count on. Always valid UTF-8: bytes of a character that isn't
-// complete are held back. `capacity` of decodeRoom() is enough for one token.
+// complete are held back. A `capacity` of decodeRoom is enough for one token.
 // An id that isn't there gives no text. OUT_OF_RANGE: the first token doesn't fit.
 Status decode(const Tokenizer &tokenizer, DecodeState *state, const uint32_t *ids, uint64_t count, uint32_t flags,
               char *out, uint64_t capacity, uint64_t *done, uint64_t *written);
 // The end of the text: what was held back is given out as U+FFFD (at most 12 bytes).
 uint64_t decodeEnd(const Tokenizer &tokenizer, DecodeState *state, char *out);
-// Bytes that the longest token may come to.
-uint64_t decodeRoom(const Tokenizer &tokenizer);
 
 } // namespace stint
 

@@ -122,21 +122,7 @@ private:
   uint8_t *begin, *out;
 };
 
-// Bytes that a token may come to, together with what was held back.
-uint64_t roomOf(const Tokenizer &t, uint32_t id) {
-  // A byte that is no character becomes three.
-  return 12 + uint64_t(t.has(STINT_TOKENIZER_DECODE_LOSSY) ? 3 : 1) * t.tokenText(id).size;
-}
-
 } // namespace
-
-uint64_t decodeRoom(const Tokenizer &tokenizer) {
-  uint64_t most = 12;
-  for (uint32_t id = 0; id < tokenizer.tokenCount(); ++id)
-    if (roomOf(tokenizer, id) > most)
-      most = roomOf(tokenizer, id);
-  return most;
-}
 
 Status decode(const Tokenizer &tokenizer, DecodeState *state, const uint32_t *ids, uint64_t count, uint32_t flags,
               char *out, uint64_t capacity, uint64_t *done, uint64_t *written) {
@@ -147,7 +133,7 @@ Status decode(const Tokenizer &tokenizer, DecodeState *state, const uint32_t *id
       continue;
     if ((flags & DecodeSkipSpecial) && (tokenizer.tokenFlags[id] & STINT_TOKEN_SPECIAL))
       continue;
-    uint64_t room = roomOf(tokenizer, id);
+    uint64_t room = decodeRoomOf(tokenizer, id);
     if (*written > capacity || room > capacity - *written)
       return *done > first ? success()
                            : failure(STINT_STATUS_OUT_OF_RANGE, "a token needs %a bytes of text, there are %b",

@@ -71,6 +71,12 @@ inline uint32_t findToken(const Tokenizer &t, Text text) {
   return STINT_TOKENIZER_NONE;
 }
 
+// Bytes that a token may come to when it is decoded, together with what was held back.
+inline uint64_t decodeRoomOf(const Tokenizer &t, uint32_t id) {
+  // A byte that is no character becomes three.
+  return 12 + uint64_t(t.has(STINT_TOKENIZER_DECODE_LOSSY) ? 3 : 1) * t.tokenText(id).size;
+}
+
 // tokenizer_normalise.cpp. Texts are valid UTF-8 and so are the results, which
 // lie in `scratch`, or are the text itself where nothing changes. False: scratch is too small.
 bool toValidUtf8(Text *text, Scratch *scratch);

@@ -13,19 +13,25 @@ NAMES = ["gpt2", "gpt2-prefix", "smollm", "digit-runs", "llama3", "qwen2", "gpt4
          "metaspace-first", "metaspace-always", "metaspace-never", "gemma"]
 
 
-def compared(names):
+def script(name, *arguments):
+    """Runs a script that needs Hugging Face's library; what it printed."""
     import environment
     try:
         environment.need(*PACKAGES)
     except environment.Missing as error:
         raise support.Skipped(f"can't install what is compared with: {error}") from None
     path = os.pathsep.join([sys.path[0], str(support.ROOT / "test" / "end-to-end")])
-    done = subprocess.run([sys.executable, support.ROOT / "test/end-to-end/tokenizer_peer.py", "--program", PROGRAM,
-                           "--folder", support.folder("tokenizers"), "--count", str(COUNT), *names],
-                          capture_output=True, text=True, timeout=600, env={**os.environ, "PYTHONPATH": path}, check=False)
+    done = subprocess.run([sys.executable, support.ROOT / "test" / "end-to-end" / name, "--program", PROGRAM,
+                           "--folder", support.folder("tokenizers"), *arguments], capture_output=True, text=True,
+                          timeout=900, env={**os.environ, "PYTHONPATH": path}, check=False)
     if done.returncode:
         raise AssertionError((done.stdout + done.stderr)[-3000:])
-    return f"{len(done.stdout.splitlines())} tokenizers, {COUNT} texts each, no difference"
+    return done.stdout.splitlines()
+
+
+def compared():
+    lines = script("tokenizer_peer.py", "--count", str(COUNT), *NAMES)
+    return f"{len(lines)} tokenizers, {COUNT} texts each, no difference"
 
 
 def small(**changes):
@@ -87,6 +93,6 @@ def refused(name):
 
 
 def tests():
-    yield "like-hugging-face", lambda: compared(NAMES)
+    yield "like-hugging-face", compared
     for name in REFUSED:
         yield f"refused-{name}", lambda name=name: refused(name)

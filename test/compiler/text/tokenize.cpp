@@ -79,7 +79,7 @@ bool encodeText(const Tokenizer &tokenizer, const std::vector<char> &text, uint3
 
 bool decodeText(const Tokenizer &tokenizer, const std::vector<uint32_t> &ids, uint32_t flags, bool stream,
                 std::string *text) {
-  std::vector<char> buffer(decodeRoom(tokenizer) + 64);
+  std::vector<char> buffer(tokenizer.decodeRoom + 64);
   DecodeState state = {};
   text->clear();
   for (uint64_t done = 0; done < ids.size();) {

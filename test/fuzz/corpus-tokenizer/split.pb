@@ -1,0 +1,1 @@
+{"pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"Regex":"(?i:'s)|[^\\s\\p{L}]?\\p{N}{1,3}|\\s+(?!\\S)"},"behavior":"Isolated"},{"type":"ByteLevel","use_regex":false,"add_prefix_space":false}]},"decoder":{"type":"ByteLevel"},"model":{"vocab":{"a":0},"merges":[]}}
