@@ -1,11 +1,13 @@
-// If, Loop and Scan: branches and bodies become private functions of the module.
+// If, and what it shares with loops: branches and bodies become private
+// functions of the module.
 //
 // A body sees the values around it. Constants and shape arithmetic are made
 // again inside it; other values are captured: they become arguments of the
 // function, one per enclosing function on the way. The shape of what a branch
 // returns, or a loop carries, may differ from run to run: such dimensions
-// become symbols that the functions bind.
-#include "compiler/import/ImporterImpl.h"
+// become symbols that the functions bind. Sequences and optionals are handed
+// over as the tensors that they are made of (see Forms.h).
+#include "compiler/import/RuntimeSequences.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -14,12 +16,6 @@ using namespace mlir;
 using namespace stint;
 using namespace stint::import;
 using graph::GraphTensorType;
-
-/// Iterations of a loop that nothing bounds and whose results need no memory
-/// for each.
-constexpr int64_t kUnboundedTrips = int64_t(1) << 40;
-/// Shapes of carried values settle in as many attempts, or not at all.
-constexpr int kMaxAttempts = 10;
 
 // Functions.
 
@@ -66,6 +62,40 @@ void Importer::eraseDead(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (op.use_empty() && isMemoryEffectFree(&op) && !op.hasTrait<OpTrait::IsTerminator>())
       op.erase();
+}
+
+Importer::Checkpoint Importer::checkpoint() {
+  return {body->empty() ? nullptr : &body->back(),
+          &module.getBody()->back(),
+          symbolAttrs.size(),
+          diagnostics.all().size(),
+          result.operators,
+          required};
+}
+
+void Importer::rollBack(const Checkpoint &to) {
+  while (&module.getBody()->back() != to.lastFunction)
+    module.getBody()->back().erase();
+  llvm::DenseSet<Operation *> gone;
+  for (Operation &op : llvm::reverse(*body)) {
+    if (&op == to.last)
+      break;
+    gone.insert(&op);
+  }
+  SmallVector<const Operand *> stale;
+  for (auto [operand, value] : current->made)
+    if (gone.contains(value.getDefiningOp()))
+      stale.push_back(operand);
+  for (const Operand *operand : stale)
+    current->made.erase(operand);
+  while (!body->empty() && &body->back() != to.last)
+    body->back().erase();
+  builder.setInsertionPointToEnd(body);
+  symbolAttrs.resize(to.symbols);
+  publishSymbols();
+  diagnostics.forgetSince(to.problems);
+  result.operators = to.operators;
+  required = to.required;
 }
 
 // Symbols.
@@ -185,68 +215,90 @@ LogicalResult Importer::importIf(NodeContext &n, Scope &scope, const Opsets &ops
   Value condition = flagOf(*n.operands[0], n.loc);
 
   Body bodies[2];
-  SmallVector<Value> results[2];
-  std::optional<SmallVector<int64_t>> lengths[2]; // of results that are sequences, else -1
-  std::string traps[2];                           // why a branch can't run with these shapes
-  size_t count = node.outputs.size(), problems = diagnostics.all().size();
+  std::vector<Operand *> made[2];
+  std::string traps[2]; // why a branch can't run with these shapes
+  bool runs[2] = {false, false};
+  size_t count = node.outputs.size(), problems = diagnostics.all().size(), symbolsBefore = symbolAttrs.size();
+  auto resume = [&](int i) {
+    current = &bodies[i];
+    body = bodies[i].block;
+    builder.setInsertionPointToEnd(body);
+  };
   for (int i : {0, 1}) {
     size_t before = diagnostics.all().size();
     enter(bodies[i], i == 0 ? "then" : "else");
     Scope inner;
     inner.parent = &scope;
-    std::vector<Operand *> made = importGraph(*branches[i]->graph, inner, opsets, depth);
-    if (made.size() < count)
+    made[i] = importGraph(*branches[i]->graph, inner, opsets, depth);
+    if (made[i].size() < count)
       return leave(), n.malformed("a branch has fewer results than the node");
-    made.resize(count);
-    if (llvm::all_of(made, [](Operand *operand) { return operand && (operand->type || operand->list); })) {
-      lengths[i] = SmallVector<int64_t>();
-      for (Operand *operand : made) {
-        lengths[i]->push_back(operand->list ? operand->list->size() : -1);
-        for (Operand *element : operand->list ? *operand->list : Operand::List{operand})
-          if (element->type)
-            results[i].push_back(materialise(*element, n.loc));
-          else
-            return leave(), n.unsupported("a branch returns sequences of something else than tensors");
-      }
-    } else {
+    made[i].resize(count);
+    runs[i] = llvm::all_of(made[i], [](Operand *operand) { return operand && !operand->poison(); });
+    if (!runs[i]) {
       auto news = diagnostics.all().drop_front(before);
       if (!news.empty() && llvm::all_of(news, [](const Diagnostics::Entry &e) { return e.aboutOperands; }))
         traps[i] = news.front().message;
     }
     leave();
   }
-  for (int i : {0, 1}) {
-    if (lengths[i])
-      continue;
+  for (int i : {0, 1})
     // The other branch is what the model is for at these shapes.
-    if (traps[i].empty() || !lengths[1 - i])
+    if (!runs[i] && (traps[i].empty() || !runs[1 - i]))
       return failure(); // said where it happened
+
+  // What they return has one form.
+  std::vector<Form> forms;
+  auto local = [&](AffineExpr dim) {
+    bool is = false;
+    dim.walk([&](AffineExpr e) {
+      auto symbol = dyn_cast<AffineSymbolExpr>(e);
+      is |= symbol && symbol.getPosition() >= symbolsBefore;
+    });
+    return is;
+  };
+  for (size_t j = 0; j < count; ++j) {
+    Form a = Form::of(*made[runs[0] ? 0 : 1][j], symbols), b = Form::of(*made[runs[1] ? 1 : 0][j], symbols);
+    std::string why;
+    auto form = join(a, b, local, symbols, why);
+    if (!form && a.kind == Form::Kind::Tensor && b.kind == Form::Kind::Tensor)
+      return n.unsupported("its branches return " + print(made[0][j]->type) + " and " + print(made[1][j]->type) + ": " +
+                           why);
+    if (!form)
+      return n.unsupported("its branches return values that have no form in common: " + why);
+    forms.push_back(*form);
+  }
+  SmallVector<Value> results[2];
+  for (int i : {0, 1}) {
+    if (!runs[i])
+      continue;
+    resume(i);
+    for (size_t j = 0; j < count; ++j)
+      pack(n, *made[i][j], forms[j], results[i]);
+    leave();
+  }
+  for (int i : {0, 1}) {
+    if (runs[i])
+      continue;
     diagnostics.forgetSince(problems);
-    current = &bodies[i];
-    body = bodies[i].block;
-    builder.setInsertionPointToEnd(body);
+    resume(i);
     eraseDead(*body);
     builder.create<graph::TrapOp>(n.loc, "If '" + node.label().str() + "' takes its " + (i == 0 ? "then" : "else") +
                                              " branch, which is in error with inputs of these shapes: " + traps[i]);
     for (Value like : results[1 - i]) {
       auto type = cast<GraphTensorType>(like.getType());
-      SmallVector<AffineExpr> ones(type.getRank(), n.dim(1));
-      results[i].push_back(n.broadcast(n.reshape(n.scalar(type.getElementType(), 0), ones), type.getShape()));
+      SmallVector<AffineExpr> ones(type.getRank(), n.dim(1)), shape;
+      for (AffineExpr dim : type.getShape())
+        shape.push_back(local(dim) ? n.dim(0) : dim);
+      results[i].push_back(n.broadcast(n.reshape(n.scalar(type.getElementType(), 0), ones), shape));
     }
-    lengths[i] = lengths[1 - i];
     leave();
   }
-  if (*lengths[0] != *lengths[1])
-    return n.unsupported("its branches return sequences of different lengths");
   count = results[0].size();
 
   SmallVector<Type> types;
   SmallVector<std::pair<AffineExpr, std::pair<AffineExpr, AffineExpr>>> binds; // symbol, then, else
   for (size_t j = 0; j < count; ++j) {
     auto a = cast<GraphTensorType>(results[0][j].getType()), b = cast<GraphTensorType>(results[1][j].getType());
-    if (a.getElementType() != b.getElementType() || a.getRank() != b.getRank())
-      return n.unsupported("its branches return " + print(a) + " and " + print(b) +
-                           ": tensors of one element type and rank are needed");
     SmallVector<AffineExpr> shape;
     for (int64_t axis = 0; axis < a.getRank(); ++axis) {
       AffineExpr x = a.getDim(axis), y = b.getDim(axis);
@@ -255,433 +307,119 @@ LogicalResult Importer::importIf(NodeContext &n, Scope &scope, const Opsets &ops
         continue;
       }
       graph::Range rx = symbols.range(x), ry = symbols.range(y);
+      // Where one is never smaller, it says how large the result is at most.
+      AffineExpr larger = symbols.lessEqual(x, y) == true ? y : symbols.lessEqual(y, x) == true ? x : AffineExpr();
       AffineExpr symbol = newSymbol(node.outputs[0] + "." + std::to_string(j) + "." + std::to_string(axis),
-                                    std::min(rx.lower, ry.lower), std::max(rx.upper, ry.upper));
+                                    std::min(rx.lower, ry.lower), std::max(rx.upper, ry.upper),
+                                    larger && !local(larger) ? larger : AffineExpr());
       binds.push_back({symbol, {x, y}});
       shape.push_back(symbol);
     }
     types.push_back(GraphTensorType::get(shape, a.getElementType()));
   }
   for (int i : {0, 1}) {
-    builder.setInsertionPointToEnd(bodies[i].block);
+    resume(i);
     for (auto [symbol, values] : binds)
       builder.create<graph::BindOp>(
           n.loc, cast<AffineSymbolExpr>(symbol).getPosition(), Value(),
           AffineMapAttr::get(graph::symbolMap({i == 0 ? values.first : values.second}, &context)));
-    current = &bodies[i];
-    body = bodies[i].block;
     finish(results[i], n.loc);
     leave();
   }
   auto op = builder.create<graph::IfOp>(n.loc, types, condition, bodies[0].captured, bodies[1].captured,
                                         bodies[0].function.getName(), bodies[1].function.getName());
-  size_t next = 0;
-  for (auto [j, length] : llvm::enumerate(*lengths[0])) {
-    if (length < 0) {
-      setResult(node, j, scope, computed(node.outputs[j], op.getOutputs()[next++]));
-      continue;
+  SmallVector<Value> outputs(op.getOutputs());
+  ArrayRef<Value> rest = outputs;
+  for (size_t j = 0; j < forms.size(); ++j)
+    setResult(node, j, scope, unpack(n, forms[j], rest, node.outputs[j]));
+  return success();
+}
+
+// What is handed over.
+
+void Importer::pack(NodeContext &n, Operand &operand, const Form &form, SmallVectorImpl<Value> &values) {
+  switch (form.kind) {
+  case Form::Kind::None:
+    return;
+  case Form::Kind::Tensor:
+    values.push_back(materialise(operand, n.loc));
+    return;
+  case Form::Kind::List:
+    for (auto [element, part] : llvm::zip(*operand.list, form.parts))
+      pack(n, *element, part, values);
+    return;
+  case Form::Kind::Sequence: {
+    LocalSequence sequence = RuntimeSequences(*this, n).bring(operand, form);
+    if (sequence.sizes)
+      values.push_back(sequence.sizes);
+    values.push_back(sequence.data);
+    return;
+  }
+  case Form::Kind::Optional:
+    if (operand.optional) {
+      values.push_back(materialise(*operand.optional->has, n.loc));
+      return pack(n, *operand.optional->value, form.parts.front(), values);
     }
+    if (operand.none)
+      return packNothing(n, form, values);
+    values.push_back(n.scalar(builder.getI64Type(), 1));
+    return pack(n, operand, form.parts.front(), values);
+  }
+}
+
+/// Stands for an optional without an element: as small as the form allows.
+void Importer::packNothing(NodeContext &n, const Form &form, SmallVectorImpl<Value> &values) {
+  switch (form.kind) {
+  case Form::Kind::None:
+    return;
+  case Form::Kind::Tensor: {
+    SmallVector<AffineExpr> ones(form.shape.size(), n.dim(1)), shape;
+    for (AffineExpr dim : form.shape)
+      shape.push_back(isa<AffineConstantExpr>(dim) ? dim : n.dim(0));
+    values.push_back(n.broadcast(n.reshape(n.scalar(form.element, 0), ones), shape));
+    return;
+  }
+  case Form::Kind::Sequence:
+    return pack(n, *listOf("", {}), form, values);
+  case Form::Kind::Optional:
+    values.push_back(n.scalar(builder.getI64Type(), 0));
+    [[fallthrough]];
+  case Form::Kind::List:
+    for (const Form &part : form.parts)
+      packNothing(n, part, values);
+  }
+}
+
+Operand *Importer::unpack(NodeContext &n, const Form &form, ArrayRef<Value> &values, StringRef name) {
+  auto next = [&] {
+    Value value = values.front();
+    values = values.drop_front();
+    return value;
+  };
+  switch (form.kind) {
+  case Form::Kind::None: {
+    Operand *none = newOperand(name);
+    none->none = true;
+    return none;
+  }
+  case Form::Kind::Tensor:
+    return computed(name, next());
+  case Form::Kind::List: {
     Operand::List elements;
-    for (int64_t i = 0; i < length; ++i)
-      elements.push_back(computed(node.outputs[j], op.getOutputs()[next++]));
-    setResult(node, j, scope, listOf(node.outputs[j], std::move(elements)));
+    for (const Form &part : form.parts)
+      elements.push_back(unpack(n, part, values, name));
+    return listOf(name, std::move(elements));
   }
-  return success();
-}
-
-// Loop.
-
-/// How often a loop runs at most: an expression, a value, or no limit.
-struct Trips {
-  AffineExpr known;
-  Operand *value = nullptr;
-};
-
-LogicalResult Importer::importLoop(NodeContext &n, Scope &scope, const Opsets &opsets, int depth) {
-  const Node &node = n.node;
-  const NodeAttribute *attribute = node.find("body");
-  if (!attribute || !attribute->graph || n.numInputs() < 2)
-    return n.malformed("needs a trip count, a condition (either may be left out by an empty name) and a body");
-  const Graph &graph = *attribute->graph;
-  size_t carried = n.numInputs() - 2;
-  if (graph.inputs.size() != carried + 2 || graph.outputs.size() < carried + 1 ||
-      node.outputs.size() + 1 > graph.outputs.size())
-    return n.malformed("its body must take the iteration, the condition and " + Twine(carried) +
-                       " carried values, and return the condition, these, and the scan outputs");
-  for (size_t i = 2; i < n.numInputs(); ++i)
-    if (!n.has(i))
-      return n.malformed("a carried value is left out");
-  if (llvm::any_of(n.operands, [](Operand *o) { return o && (o->list || o->none); }))
-    return unrollLoop(n, scope, opsets, depth);
-  size_t scans = graph.outputs.size() - 1 - carried;
-  auto outputName = [&](size_t i) {
-    return i < node.outputs.size() && !node.outputs[i].empty() ? node.outputs[i] : graph.outputs[i + 1].name;
-  };
-
-  // How often.
-  Trips trips;
-  if (n.has(0)) {
-    const Known *known = n.known(0);
-    if (!(n.type(0).getNumElements() == 1))
-      return n.malformed("its trip count must be one integer");
-    if (known && known->elements[0].expr)
-      trips.known = known->elements[0].expr;
-    else
-      trips.value = n.operands[0];
+  case Form::Kind::Sequence: {
+    Value sizes = form.varying() ? next() : Value();
+    return RuntimeSequences(*this, n).unpack(form, sizes, next(), name);
   }
-  std::optional<int64_t> start = n.has(1) ? onlyInteger(n.known(1)) : 1;
-  if (start == 0)
-    trips = {builder.getAffineConstantExpr(0), nullptr};
-  if (trips.known && symbols.range(trips.known).upper < 0)
-    trips.known = builder.getAffineConstantExpr(0);
-  bool startsAlways = start.has_value();
-
-  // One iteration is no loop.
-  if (startsAlways && trips.known && trips.known == 1) {
-    Scope inner;
-    inner.parent = &scope;
-    bindIteration(graph, inner, builder.getAffineConstantExpr(0));
-    for (size_t i = 0; i < carried; ++i)
-      inner.values[graph.inputs[i + 2].name] = n.operands[i + 2];
-    std::vector<Operand *> results = importGraph(graph, inner, opsets, depth);
-    for (size_t i = 0; i + 1 < results.size(); ++i) {
-      Operand *result = results[i + 1];
-      if (!result || !result->type || i < carried) {
-        setResult(node, i, scope, result);
-        continue;
-      }
-      if (!stacks(result->type))
-        return n.unsupported("scan output '" + outputName(i) + kTooManyDims);
-      SmallVector<AffineExpr> shape(result->type.getShape());
-      shape.insert(shape.begin(), builder.getAffineConstantExpr(1));
-      setResult(node, i, scope, computed(outputName(i), n.reshape(materialise(*result, n.loc), shape)));
-    }
-    return success();
+  case Form::Kind::Optional:
+    break;
   }
-
-  // The most iterations that memory is planned for.
-  int64_t most = trips.known ? std::max<int64_t>(symbols.upper(trips.known), 0) : kUnboundedTrips;
-  for (size_t i = 0; i < scans; ++i)
-    if (auto bound = boundOf(outputName(carried + i), 0))
-      most = std::min(most, *bound);
-  if (scans && most >= kUnboundedTrips) {
-    diagnostics.report(Problem::Usage, "node '" + node.label() + "' (Loop): nothing bounds how often it runs, and '" +
-                                           outputName(carried) + "' grows each time; give a bound: --bound " +
-                                           outputName(carried) + ".0=N");
-    return failure();
-  }
-
-  SmallVector<GraphTensorType> types;
-  for (size_t i = 0; i < carried; ++i)
-    types.push_back(n.type(i + 2));
-  SmallVector<int64_t> changing; // symbols in `types`
-  SmallVector<AffineExpr> inits, next;
-  SmallVector<std::pair<size_t, int64_t>> where; // carried value and axis of each
-  AffineExpr iteration = newSymbol(node.label().str() + ".iteration", 0, std::max<int64_t>(most - 1, 0),
-                                   trips.known ? trips.known - 1 : AffineExpr());
-  for (int attempt = 0;; ++attempt) {
-    size_t symbolsBefore = symbolAttrs.size();
-    auto operatorsBefore = result.operators;
-    Body loop;
-    enter(loop, "loop");
-    Scope inner;
-    inner.parent = &scope;
-    bindIteration(graph, inner, iteration);
-    for (size_t i = 0; i < carried; ++i)
-      inner.values[graph.inputs[i + 2].name] = computed(graph.inputs[i + 2].name, body->addArgument(types[i], n.loc));
-    std::vector<Operand *> results = importGraph(graph, inner, opsets, depth);
-    bool poisoned = llvm::any_of(results, [](Operand *operand) { return !operand || !operand->type; });
-    if (poisoned)
-      return leave(), failure(); // said where it happened
-    std::optional<int64_t> always = onlyInteger(known(*results[0]));
-    bool conditional = always.value_or(0) == 0;
-    Value goOn = conditional ? flagOf(*results[0], n.loc) : Value();
-    SmallVector<Value> returned;
-    if (conditional)
-      returned.push_back(goOn);
-    for (Operand *operand : ArrayRef<Operand *>(results).drop_front())
-      returned.push_back(materialise(*operand, n.loc));
-    ArrayRef<Value> values = ArrayRef<Value>(returned).drop_front(conditional);
-
-    // Shapes that changed are symbols from now on.
-    bool settled = true;
-    next.assign(changing.size(), AffineExpr());
-    for (size_t i = 0; i < carried; ++i) {
-      auto type = cast<GraphTensorType>(values[i].getType());
-      if (type.getElementType() != types[i].getElementType() || type.getRank() != types[i].getRank())
-        return leave(),
-               n.unsupported("'" + graph.inputs[i + 2].name + "' goes into its body as " + print(types[i]) +
-                             " and comes out as " + print(type) + ": tensors of one element type and rank are needed");
-      for (int64_t axis = 0; axis < type.getRank(); ++axis) {
-        auto known = llvm::find(where, std::make_pair(i, axis));
-        if (known != where.end()) {
-          next[known - where.begin()] = type.getDim(axis);
-          continue;
-        }
-        if (symbols.equal(type.getDim(axis), types[i].getDim(axis)) == true)
-          continue;
-        settled = false;
-        where.push_back({i, axis});
-      }
-    }
-    if (!settled) {
-      SmallVector<std::pair<size_t, int64_t>> fresh(ArrayRef(where).drop_front(changing.size()));
-      SmallVector<int64_t> uppers;
-      for (auto [i, axis] : fresh) {
-        auto bound = boundOf(outputName(i), axis);
-        if (!bound)
-          bound = boundOf(graph.inputs[i + 2].name, axis);
-        AffineExpr after = cast<GraphTensorType>(values[i].getType()).getDim(axis);
-        int64_t before = symbols.upper(types[i].getDim(axis));
-        if (auto step = growsBy(after, types[i].getDim(axis)); step && !bound && most < kUnboundedTrips)
-          bound = before + *step * most;
-        if (!bound) {
-          diagnostics.report(Problem::Usage, "node '" + node.label() + "' (Loop): axis " + Twine(axis) + " of '" +
-                                                 graph.inputs[i + 2].name +
-                                                 "' changes from one iteration to the next; give a bound: --bound " +
-                                                 outputName(i) + "." + Twine(axis) + "=N");
-          return leave(), failure();
-        }
-        uppers.push_back(std::max(*bound, before));
-      }
-      leave();
-      loop.function.erase();
-      result.operators = operatorsBefore;
-      symbolAttrs.resize(symbolsBefore);
-      for (auto [at, upper] : llvm::zip(fresh, uppers)) {
-        auto [i, axis] = at;
-        inits.push_back(n.type(i + 2).getDim(axis));
-        AffineExpr symbol = newSymbol(outputName(i) + "." + std::to_string(axis), 0, upper);
-        changing.push_back(cast<AffineSymbolExpr>(symbol).getPosition());
-        SmallVector<AffineExpr> shape(types[i].getShape());
-        shape[axis] = symbol;
-        types[i] = GraphTensorType::get(shape, types[i].getElementType());
-      }
-      publishSymbols();
-      if (attempt == kMaxAttempts)
-        return n.unsupported("the shapes of its carried values do not settle");
-      continue;
-    }
-
-    // Scan outputs: one more dimension.
-    bool counts = scans && (!trips.known || conditional || !startsAlways);
-    AffineExpr count = counts ? newSymbol(outputName(carried) + ".0", 0, most, trips.known) : trips.known;
-    SmallVector<Type> resultTypes(types.begin(), types.end());
-    for (size_t i = 0; i < scans; ++i) {
-      auto type = cast<GraphTensorType>(values[carried + i].getType());
-      if (!stacks(type))
-        return leave(), n.unsupported("scan output '" + outputName(carried + i) + kTooManyDims);
-      SmallVector<AffineExpr> shape = {count};
-      for (AffineExpr dim : type.getShape()) {
-        bool varies = false;
-        dim.walk([&](AffineExpr e) {
-          if (auto symbol = dyn_cast<AffineSymbolExpr>(e))
-            varies |= symbol.getPosition() >= symbolsBefore || e == iteration ||
-                      llvm::is_contained(changing, static_cast<int64_t>(symbol.getPosition()));
-        });
-        if (varies)
-          return leave(), n.unsupported("scan output '" + outputName(carried + i) + "' has a shape, " + print(type) +
-                                        ", that changes from one iteration to the next");
-        shape.push_back(dim);
-      }
-      resultTypes.push_back(GraphTensorType::get(shape, type.getElementType()));
-    }
-    for (auto [symbol, value] : llvm::zip(changing, next))
-      builder.create<graph::BindOp>(n.loc, symbol, Value(), AffineMapAttr::get(graph::symbolMap({value}, &context)));
-    finish(returned, n.loc);
-    leave();
-
-    SmallVector<Value> initial;
-    for (size_t i = 0; i < carried; ++i)
-      initial.push_back(n.in(i + 2));
-    Value tripCount = trips.value ? flagOf(*trips.value, n.loc) : Value();
-    Value condition = startsAlways ? Value() : flagOf(*n.operands[1], n.loc);
-    auto mapOf = [&](ArrayRef<AffineExpr> exprs) { return AffineMapAttr::get(graph::symbolMap(exprs, &context)); };
-    auto op = builder.create<graph::LoopOp>(
-        n.loc, resultTypes, tripCount, condition, initial, loop.captured, loop.function.getName(),
-        trips.known ? mapOf({trips.known}) : AffineMapAttr(), cast<AffineSymbolExpr>(iteration).getPosition(),
-        counts ? static_cast<int64_t>(cast<AffineSymbolExpr>(count).getPosition()) : -1, conditional, changing,
-        changing.empty() ? AffineMapAttr() : mapOf(inits));
-    for (size_t i = 0; i < resultTypes.size(); ++i)
-      setResult(node, i, scope, computed(outputName(i), op.getOutputs()[i]));
-    return success();
-  }
-}
-
-/// The constant by which `after` exceeds `before`, if it is one.
-std::optional<int64_t> Importer::growsBy(AffineExpr after, AffineExpr before) {
-  auto difference = dyn_cast<AffineConstantExpr>(symbols.simplify(after - before));
-  if (!difference || difference.getValue() < 0)
-    return std::nullopt;
-  return difference.getValue();
-}
-
-/// The body's first two inputs: the iteration, and that it runs.
-void Importer::bindIteration(const Graph &graph, Scope &inner, AffineExpr iteration) {
-  auto bind = [&](const ValueInfo &input, Type type, AffineExpr value) {
-    Operand *operand = newOperand(input.name);
-    Known known;
-    SmallVector<AffineExpr> shape;
-    if (input.hasShape && input.dims.size() == 1) {
-      known.shape.push_back(1);
-      shape.push_back(builder.getAffineConstantExpr(1));
-    }
-    known.elements.push_back(value);
-    operand->type = GraphTensorType::get(shape, type);
-    operand->known = std::move(known);
-    inner.values[input.name] = operand;
-  };
-  bind(graph.inputs[0], builder.getI64Type(), iteration);
-  bind(graph.inputs[1], builder.getI1Type(), builder.getAffineConstantExpr(1));
-}
-
-/// A loop that an operator's rule makes.
-SmallVector<Value> Importer::buildLoop(AffineExpr trips, ArrayRef<Value> inits, size_t scans,
-                                       NodeContext::LoopStep step, StringRef name, Location loc) {
-  trips = symbols.simplify(trips);
-  if (trips == 1) {
-    SmallVector<Value> results;
-    step(builder.getAffineConstantExpr(0), SmallVector<Value>(inits), results);
-    for (Value &scan : MutableArrayRef<Value>(results).drop_front(inits.size())) {
-      auto type = cast<GraphTensorType>(scan.getType());
-      SmallVector<AffineExpr> shape(type.getShape());
-      shape.insert(shape.begin(), builder.getAffineConstantExpr(1));
-      scan = builder.create<graph::ReshapeOp>(loc, type.withShape(shape), scan);
-    }
-    return results;
-  }
-  int64_t most = std::max<int64_t>(symbols.upper(trips), 0);
-  AffineExpr iteration = newSymbol((name + ".iteration").str(), 0, std::max<int64_t>(most - 1, 0), trips - 1);
-  Body inner;
-  enter(inner, "loop");
-  SmallVector<Value> carried, returned;
-  for (Value init : inits)
-    carried.push_back(body->addArgument(init.getType(), loc));
-  step(iteration, carried, returned);
-  assert(returned.size() == inits.size() + scans && "a result for every carried value and scan");
-  SmallVector<Type> types(inits.size());
-  for (auto [i, init] : llvm::enumerate(inits))
-    types[i] = init.getType();
-  for (Value scan : ArrayRef<Value>(returned).drop_front(inits.size())) {
-    auto type = cast<GraphTensorType>(scan.getType());
-    SmallVector<AffineExpr> shape(type.getShape());
-    shape.insert(shape.begin(), trips);
-    types.push_back(type.withShape(shape));
-  }
-  finish(returned, loc);
-  leave();
-  auto op = builder.create<graph::LoopOp>(loc, types, Value(), Value(), inits, inner.captured, inner.function.getName(),
-                                          AffineMapAttr::get(graph::symbolMap({trips}, &context)),
-                                          cast<AffineSymbolExpr>(iteration).getPosition(), -1, false,
-                                          ArrayRef<int64_t>(), AffineMapAttr());
-  return SmallVector<Value>(op.getOutputs());
-}
-
-/// Scan (opset 9 on): a loop whose trips are the length of what it scans.
-LogicalResult Importer::importScan(NodeContext &n, Scope &scope, const Opsets &opsets, int depth) {
-  const Node &node = n.node;
-  const NodeAttribute *attribute = node.find("body");
-  int64_t scanned = n.getInt("num_scan_inputs", 0);
-  if (n.opset < 9)
-    return n.unsupported("this version scans batches; export the model with opset 9 or newer");
-  if (!attribute || !attribute->graph || scanned < 1 || scanned > static_cast<int64_t>(n.numInputs()))
-    return n.malformed("needs a body and num_scan_inputs");
-  const Graph &graph = *attribute->graph;
-  size_t states = n.numInputs() - scanned;
-  if (graph.inputs.size() != n.numInputs() || graph.outputs.size() < states)
-    return n.malformed("its body must take and return what the node does");
-  size_t outputs = graph.outputs.size() - states;
-  auto list = [&](StringRef name, size_t count) -> std::optional<SmallVector<int64_t>> {
-    auto values = n.getInts(name).value_or(SmallVector<int64_t>(count, 0));
-    return values.size() == count ? std::optional(values) : std::nullopt;
-  };
-  auto inputAxes = list("scan_input_axes", scanned), inputDirections = list("scan_input_directions", scanned);
-  auto outputAxes = list("scan_output_axes", outputs), outputDirections = list("scan_output_directions", outputs);
-  if (!inputAxes || !inputDirections || !outputAxes || !outputDirections)
-    return n.malformed("needs one axis and direction per scan input and output");
-  for (size_t i = 0; i < n.numInputs(); ++i)
-    if (!n.has(i) || (i >= states && n.rank(i) == 0))
-      return n.malformed("input " + Twine(i) + " is left out, or has no axis to scan");
-  AffineExpr trips;
-  for (int64_t i = 0; i < scanned; ++i) {
-    auto axis = n.axis((*inputAxes)[i], n.rank(states + i));
-    if (failed(axis))
-      return failure();
-    (*inputAxes)[i] = *axis;
-    AffineExpr length = n.type(states + i).getDim(*axis);
-    if (trips && !n.same(trips, length))
-      return n.malformed("what it scans has several lengths: " + n.print(trips) + ", " + n.print(length));
-    trips = length;
-  }
-  SmallVector<Value> inits;
-  for (size_t i = 0; i < states; ++i)
-    inits.push_back(n.in(i));
-  bool poisoned = false;
-  std::string wrong;
-  auto step = [&](AffineExpr iteration, ArrayRef<Value> carried, SmallVectorImpl<Value> &results) {
-    Scope inner;
-    inner.parent = &scope;
-    for (size_t i = 0; i < states; ++i)
-      inner.values[graph.inputs[i].name] = computed(graph.inputs[i].name, carried[i]);
-    for (int64_t i = 0; i < scanned; ++i) {
-      Value whole = n.in(states + i);
-      auto type = cast<GraphTensorType>(whole.getType());
-      int64_t axis = (*inputAxes)[i];
-      SmallVector<AffineExpr> starts(type.getRank(), n.dim(0)), sizes(type.getShape());
-      starts[axis] = n.simplify((*inputDirections)[i] ? trips - 1 - iteration : iteration);
-      sizes[axis] = n.dim(1);
-      Value row = n.slice(whole, starts, sizes);
-      sizes.erase(sizes.begin() + axis);
-      const std::string &name = graph.inputs[states + i].name;
-      inner.values[name] = computed(name, n.reshape(row, sizes));
-    }
-    std::vector<Operand *> made = importGraph(graph, inner, opsets, depth);
-    for (size_t i = 0; i < made.size(); ++i) {
-      poisoned |= !made[i] || !made[i]->type;
-      // A loop is finished even where what it should return is not there.
-      Value value = !poisoned    ? materialise(*made[i], n.loc)
-                    : i < states ? carried[i]
-                                 : n.scalar(builder.getF32Type(), 0);
-      if (!poisoned && i < states && value.getType() != carried[i].getType()) {
-        wrong = "state '" + graph.inputs[i].name + "' goes into its body as " +
-                print(cast<GraphTensorType>(carried[i].getType())) + " and comes out as " +
-                print(cast<GraphTensorType>(value.getType())) + ": one shape is needed";
-        value = carried[i];
-      }
-      if (i >= states && !stacks(cast<GraphTensorType>(value.getType()))) {
-        wrong = "scan output '" + graph.outputs[i].name + kTooManyDims;
-        value = n.scalar(builder.getF32Type(), 0);
-      }
-      results.push_back(value);
-    }
-  };
-  SmallVector<Value> values = buildLoop(trips, inits, outputs, step, node.label(), n.loc);
-  if (poisoned)
-    return failure(); // said where it happened
-  if (!wrong.empty())
-    return n.unsupported(wrong);
-  for (size_t i = 0; i < values.size(); ++i) {
-    Value value = values[i];
-    auto type = cast<GraphTensorType>(value.getType());
-    if (i >= states) {
-      auto axis = n.axis((*outputAxes)[i - states], type.getRank());
-      if (failed(axis))
-        return failure();
-      if ((*outputDirections)[i - states]) {
-        SmallVector<AffineExpr> starts(type.getRank(), n.dim(0));
-        SmallVector<int64_t> steps(type.getRank(), 1);
-        starts[0] = n.simplify(trips - 1);
-        steps[0] = -1;
-        value = n.slice(value, starts, type.getShape(), steps);
-      }
-      SmallVector<int64_t> order;
-      for (int64_t d = 1; d < type.getRank(); ++d)
-        order.push_back(d);
-      order.insert(order.begin() + *axis, 0);
-      if (*axis != 0)
-        value = n.transpose(value, order);
-    }
-    setResult(node, i, scope, computed(i < node.outputs.size() ? node.outputs[i] : "", value));
-  }
-  return success();
+  Operand *operand = newOperand(name);
+  operand->optional = std::make_shared<RuntimeOptional>();
+  operand->optional->has = computed(name, next());
+  operand->optional->value = unpack(n, form.parts.front(), values, name);
+  return operand;
 }

@@ -319,8 +319,10 @@ bool Importer::addInputs(Scope &scope, func::FuncOp *function) {
     if (!input.hasShape || input.dims.size() > GraphTensorType::kMaxRank) {
       diagnostics.report(Problem::Unsupported,
                          "unsupported: input '" + input.name + "' has " +
-                             (input.hasShape ? "more than 8 dimensions" : "no shape, not even its rank, in the model") +
-                             "; export it with a shape of at most 8 dimensions");
+                             (input.hasShape ? "more than 8 dimensions; 8 are the most"
+                                             : "no shape, not even its rank, in the model; give the size or bounds of "
+                                               "every dimension: --dim " +
+                                                   input.name + "_0=N --dim " + input.name + "_1=N …"));
       continue;
     }
     SmallVector<AffineExpr> shape;
@@ -566,13 +568,13 @@ void Importer::importNode(const Node &node, Scope &scope, const Opsets &opsets, 
       }
     return poison();
   }
-  bool takesLists = llvm::any_of(arguments, [](Operand *o) { return o && (o->list || o->none); });
+  bool takesLists = llvm::any_of(arguments, [](Operand *o) { return o && !o->type; });
   if (takesLists && node.opType == "Identity" && node.outputs.size() == 1) {
     scope.values[node.outputs[0]] = arguments[0];
     return;
   }
   if (takesLists) {
-    (void)n.malformed("takes tensors, not sequences or empty optionals");
+    (void)n.malformed("takes tensors, not sequences or optionals");
     return poison();
   }
   if (arguments.size() < entry->minInputs ||
@@ -722,6 +724,13 @@ void Importer::run() {
           diagnostics.report(Problem::Unsupported,
                              "unsupported: output '" + output.name + "' is a sequence of something else than tensors");
         }
+      continue;
+    }
+    if (operand && operand->sequence && diagnostics.ok()) {
+      auto [data, shapes] = sequenceOutput(*operand, NameLoc::get(builder.getStringAttr(output.name)));
+      results.append({data, shapes});
+      names.push_back(output.name + ".data");
+      names.push_back(output.name + ".shapes");
       continue;
     }
     names.push_back(output.name);

@@ -2,6 +2,7 @@
 #ifndef STINT_COMPILER_IMPORT_IMPORTERIMPL_H
 #define STINT_COMPILER_IMPORT_IMPORTERIMPL_H
 
+#include "compiler/import/Forms.h"
 #include "compiler/import/Importer.h"
 #include "compiler/import/NodeContext.h"
 
@@ -73,6 +74,7 @@ public:
   graph::Symbols symbols{llvm::ArrayRef<graph::SymbolAttr>()};
 
 private:
+  friend class RuntimeSequences;
   /// Names visible in a graph or function body; lookups go outwards.
   struct Scope {
     Scope *parent = nullptr;
@@ -81,6 +83,15 @@ private:
   };
   using Opsets = std::map<std::string, int64_t>;
 
+  /// What was there before an attempt, to take it back.
+  struct Checkpoint {
+    mlir::Operation *last, *lastFunction; // in the current function, of the module; may be null
+    size_t symbols, problems;
+    std::vector<OperatorUse> operators;
+    llvm::DenseSet<std::pair<mlir::AffineExpr, mlir::AffineExpr>> required;
+  };
+  Checkpoint checkpoint();
+  void rollBack(const Checkpoint &to);
   void enter(Body &inner, llvm::StringRef name);
   void leave();
   /// Ends the current function.
@@ -90,7 +101,8 @@ private:
 
   mlir::AffineExpr newSymbol(llvm::StringRef name, int64_t lower, int64_t upper, mlir::AffineExpr bound = {});
   void publishSymbols();
-  std::optional<int64_t> growsBy(mlir::AffineExpr after, mlir::AffineExpr before);
+  std::optional<int64_t> mostAfter(mlir::AffineExpr before, mlir::AffineExpr after, int64_t trips, unsigned first,
+                                   unsigned iteration);
   mlir::Value flagOf(Operand &operand, mlir::Location loc);
   std::vector<Operand *> importGraph(const Graph &graph, Scope &scope, const Opsets &opsets, int depth);
   void setResult(const Node &node, size_t i, Scope &scope, Operand *operand);
@@ -111,7 +123,7 @@ private:
   static ControlFlow controlFlow(const Node &node);
   static ControlFlow sequences(const Node &node);
   mlir::LogicalResult importIf(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
-  mlir::LogicalResult unrollLoop(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
+  std::optional<mlir::LogicalResult> unrollLoop(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
   mlir::LogicalResult importSequenceConstruct(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
   mlir::LogicalResult importSequenceInsert(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
   mlir::LogicalResult importSequenceErase(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
@@ -125,11 +137,21 @@ private:
   mlir::LogicalResult importOptionalGetElement(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
   Operand *listOf(llvm::StringRef name, Operand::List elements);
   const Operand::List *listAt(NodeContext &n, size_t i);
-  std::optional<size_t> positionAt(NodeContext &n, size_t i, size_t size);
-  Operand *knownScalar(llvm::StringRef name, int64_t value, mlir::Type elementType);
+  std::optional<Form> runtimeForm(NodeContext &n, size_t i, const Operand *element = nullptr);
+  std::optional<size_t> positionAt(NodeContext &n, size_t i, size_t size, size_t length);
+  Operand *knownScalar(llvm::StringRef name, mlir::AffineExpr value, mlir::Type elementType);
+  Form sequenceLike(const Form &list, const ValueInfo &declared);
+  mlir::LogicalResult splitAtRunTime(NodeContext &n, Scope &scope, int64_t axis);
+  mlir::LogicalResult mapAtRunTime(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
+  /// The tensors that control flow hands over for a value, brought to `form`.
+  void pack(NodeContext &n, Operand &operand, const Form &form, llvm::SmallVectorImpl<mlir::Value> &values);
+  void packNothing(NodeContext &n, const Form &form, llvm::SmallVectorImpl<mlir::Value> &values);
+  /// The value that the first of `values` make; takes them off.
+  Operand *unpack(NodeContext &n, const Form &form, llvm::ArrayRef<mlir::Value> &values, llvm::StringRef name);
   bool expandSequenceInputs();
   bool checkNames();
   void checkNames(const Graph &graph);
+  std::pair<mlir::Value, mlir::Value> sequenceOutput(Operand &operand, mlir::Location loc);
   mlir::LogicalResult importScan(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
   mlir::LogicalResult importLoop(NodeContext &n, Scope &scope, const Opsets &opsets, int depth);
   const Function *findFunction(const Node &node) const;

@@ -183,7 +183,11 @@ std::string NodeContext::operandTypes() const {
   std::string text;
   for (const Operand *operand : operands) {
     text += text.empty() ? "" : ", ";
-    text += !operand ? "none" : operand->list ? "a sequence" : !operand->type ? "unknown" : print(operand->type);
+    text += !operand                             ? "none"
+            : operand->list || operand->sequence ? "a sequence"
+            : operand->optional || operand->none ? "an optional"
+            : !operand->type                     ? "unknown"
+                                                 : print(operand->type);
   }
   return text;
 }

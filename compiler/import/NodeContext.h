@@ -9,18 +9,23 @@
 
 namespace stint::import {
 
+struct RuntimeSequence;
+struct RuntimeOptional;
+
 /// An ONNX value while importing. At least one of `value`, `known`, `tensor`
-/// is set unless it is poison (its node failed).
+/// is set unless it is no tensor, or poison (its node failed).
 struct Operand {
   using List = std::vector<Operand *>;
-  graph::GraphTensorType type; // null: a sequence, an empty optional, or poison
+  graph::GraphTensorType type; // null: a sequence, an optional, or poison
   mlir::Value value;           // made on first use where null
   std::optional<Known> known;
   const Tensor *tensor = nullptr;
   std::string name;
-  std::shared_ptr<List> list; // the tensors of a sequence
-  bool none = false;          // an optional without an element
-  bool poison() const { return !type && !list && !none; }
+  std::shared_ptr<List> list;                // the tensors of a sequence
+  std::shared_ptr<RuntimeSequence> sequence; // one whose length the run decides
+  std::shared_ptr<RuntimeOptional> optional; // what the run decides whether it is there
+  bool none = false;                         // an optional without an element
+  bool poison() const { return !type && !list && !sequence && !optional && !none; }
 };
 
 /// Integers of attributes and of constants that take their place are not

@@ -1,12 +1,13 @@
-// Sequences and optionals, which are no values of the graph: an operand holds
-// the list of its tensors while the model is imported, and operators that take
-// lists apart or put them together leave nothing behind. What decides the shape
-// of a list (how many there are, which one is meant) must be known by then; a
-// loop that carries a list is unrolled.
+// Sequences and optionals, which are no values of the graph. An operand holds
+// the list of its tensors while the model is imported, as long as how many there
+// are and which one is meant are known: operators that take lists apart or put
+// them together leave nothing behind, and a loop that carries one is unrolled
+// where it is known how often it runs. Where the run decides, a list becomes a
+// descriptor (see Forms.h).
 //
 // A model's input that is a sequence becomes one input per tensor, NAME.0,
 // NAME.1, …, as many as --dim NAME=N says; an output likewise.
-#include "compiler/import/ImporterImpl.h"
+#include "compiler/import/RuntimeSequences.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -44,29 +45,52 @@ Importer::ControlFlow Importer::sequences(const Node &node) {
       .Default(nullptr);
 }
 
-/// The list that input `i` is, or null (reported).
+/// The list that input `i` is, or null if it is none.
 const Operand::List *Importer::listAt(NodeContext &n, size_t i) {
-  if (n.has(i) && n.operands[i]->list)
-    return n.operands[i]->list.get();
-  (void)n.malformed("input " + Twine(i) + " must be a sequence");
-  return nullptr;
+  return n.has(i) ? n.operands[i]->list.get() : nullptr;
+}
+
+/// Input `i` and, if it is there, `element` as one sequence whose length the
+/// run decides; nullopt (reported) if they can't be.
+std::optional<Form> Importer::runtimeForm(NodeContext &n, size_t i, const Operand *element) {
+  if (!n.has(i) || !(n.operands[i]->list || n.operands[i]->sequence)) {
+    (void)n.malformed("input " + Twine(i) + " must be a sequence");
+    return std::nullopt;
+  }
+  auto never = [](AffineExpr) { return false; };
+  std::string why;
+  Form nothing, more;
+  nothing.kind = more.kind = Form::Kind::List;
+  if (element)
+    more.parts.push_back(Form::of(*element, symbols));
+  // Lists of different lengths join to a sequence.
+  Form own = Form::of(*n.operands[i], symbols);
+  while (own.kind == Form::Kind::List && more.parts.size() == own.parts.size())
+    if (own.parts.empty()) {
+      (void)n.malformed("the sequence is empty");
+      return std::nullopt;
+    } else {
+      more.parts.push_back(own.parts.front());
+    }
+  auto form = join(own, more, never, symbols, why);
+  if (!form)
+    (void)n.unsupported(why);
+  return form;
 }
 
 /// The position that input `i` holds, counted from the end where it is
-/// negative; nullopt (reported) where it is not known or outside [0, size).
-std::optional<size_t> Importer::positionAt(NodeContext &n, size_t i, size_t size) {
+/// negative, [0, size) being the positions of a list of `length`; nullopt where
+/// it is not known, or (reported) outside.
+std::optional<size_t> Importer::positionAt(NodeContext &n, size_t i, size_t size, size_t length) {
   const Known *known = n.known(i);
   auto value = known && known->elements.size() == 1 ? known->elements[0].integer() : std::nullopt;
-  if (!value) {
-    (void)n.unsupported("the position is computed while the model runs; it must be constant");
+  if (!value)
     return std::nullopt;
-  }
-  int64_t position = *value < 0 ? *value + static_cast<int64_t>(size) : *value;
-  if (position < 0 || position >= static_cast<int64_t>(size)) {
-    (void)n.malformed("position " + Twine(*value) + " is outside a sequence of " + Twine(size));
-    return std::nullopt;
-  }
-  return static_cast<size_t>(position);
+  int64_t position = *value < 0 ? *value + static_cast<int64_t>(length) : *value;
+  if (position >= 0 && position < static_cast<int64_t>(size))
+    return static_cast<size_t>(position);
+  (void)n.malformed("position " + Twine(*value) + " is outside a sequence of " + Twine(length));
+  return std::nullopt;
 }
 
 LogicalResult Importer::importSequenceConstruct(NodeContext &n, Scope &scope, const Opsets &, int) {
@@ -78,64 +102,118 @@ LogicalResult Importer::importSequenceConstruct(NodeContext &n, Scope &scope, co
 }
 
 LogicalResult Importer::importSequenceInsert(NodeContext &n, Scope &scope, const Opsets &, int) {
-  const Operand::List *list = listAt(n, 0);
-  if (!list)
+  if (!n.has(1))
+    return n.malformed("needs a tensor");
+  if (const Operand::List *list = listAt(n, 0); list && list->size() < kMaxLength) {
+    // One past the end is a place to insert at.
+    std::optional<size_t> at = n.has(2) ? positionAt(n, 2, list->size() + 1, list->size()) : list->size();
+    if (n.reported)
+      return failure();
+    if (at) {
+      Operand::List longer = *list;
+      longer.insert(longer.begin() + *at, n.operands[1]);
+      setResult(n.node, 0, scope, listOf(n.node.outputs[0], std::move(longer)));
+      return success();
+    }
+  }
+  auto form = runtimeForm(n, 0, n.operands[1]);
+  if (!form)
     return failure();
-  if (!n.has(1) || list->size() >= kMaxLength)
-    return n.malformed(n.has(1) ? "the sequence grows too long" : "needs a tensor");
-  // One past the end is a place to insert at.
-  std::optional<size_t> at = n.has(2) ? positionAt(n, 2, list->size() + 1) : list->size();
-  if (!at)
-    return failure();
-  Operand::List longer = *list;
-  longer.insert(longer.begin() + *at, n.operands[1]);
-  setResult(n.node, 0, scope, listOf(n.node.outputs[0], std::move(longer)));
+  RuntimeSequences sequences(*this, n);
+  LocalSequence before = sequences.bring(*n.operands[0], *form);
+  LocalSequence one = sequences.bring(*listOf("", {n.operands[1]}), *form);
+  SmallVector<LocalSequence> parts = {before, one};
+  if (n.has(2)) {
+    auto at = sequences.position(2, n.simplify(before.length + 1), before.length);
+    if (failed(at))
+      return failure();
+    if (!n.same(*at, before.length)) {
+      AffineExpr rest = sequences.notNegative(before.length - *at, "number of tensors behind the position");
+      parts = {sequences.slice(before, n.dim(0), *at), one, sequences.slice(before, *at, rest)};
+    }
+  }
+  setResult(n.node, 0, scope, sequences.give(sequences.join(parts), n.node.outputs[0]));
   return success();
 }
 
 LogicalResult Importer::importSequenceErase(NodeContext &n, Scope &scope, const Opsets &, int) {
-  const Operand::List *list = listAt(n, 0);
-  if (!list)
+  if (const Operand::List *list = listAt(n, 0)) {
+    if (list->empty())
+      return n.malformed("the sequence is empty");
+    std::optional<size_t> at = n.has(1) ? positionAt(n, 1, list->size(), list->size()) : list->size() - 1;
+    if (n.reported)
+      return failure();
+    if (at) {
+      Operand::List shorter = *list;
+      shorter.erase(shorter.begin() + *at);
+      setResult(n.node, 0, scope, listOf(n.node.outputs[0], std::move(shorter)));
+      return success();
+    }
+  }
+  auto form = runtimeForm(n, 0);
+  if (!form)
     return failure();
-  if (list->empty())
-    return n.malformed("the sequence is empty");
-  std::optional<size_t> at = n.has(1) ? positionAt(n, 1, list->size()) : list->size() - 1;
-  if (!at)
-    return failure();
-  Operand::List shorter = *list;
-  shorter.erase(shorter.begin() + *at);
-  setResult(n.node, 0, scope, listOf(n.node.outputs[0], std::move(shorter)));
+  RuntimeSequences sequences(*this, n);
+  LocalSequence before = sequences.bring(*n.operands[0], *form);
+  AffineExpr left = sequences.notNegative(before.length - 1, "number of tensors left");
+  LocalSequence result;
+  if (!n.has(1)) {
+    result = sequences.slice(before, n.dim(0), left);
+  } else {
+    auto at = sequences.position(1, before.length, before.length);
+    if (failed(at))
+      return failure();
+    AffineExpr rest = sequences.notNegative(before.length - *at - 1, "number of tensors behind the position");
+    result = sequences.join({sequences.slice(before, n.dim(0), *at), sequences.slice(before, *at + 1, rest)});
+  }
+  setResult(n.node, 0, scope, sequences.give(result, n.node.outputs[0]));
   return success();
 }
 
 LogicalResult Importer::importSequenceAt(NodeContext &n, Scope &scope, const Opsets &, int) {
-  const Operand::List *list = listAt(n, 0);
-  std::optional<size_t> at = list && n.has(1) ? positionAt(n, 1, list->size()) : std::nullopt;
-  if (!at)
-    return list && !n.has(1) ? n.malformed("needs a position") : failure();
-  setResult(n.node, 0, scope, (*list)[*at]);
+  if (!n.has(1))
+    return n.malformed("needs a position");
+  if (const Operand::List *list = listAt(n, 0)) {
+    std::optional<size_t> at = positionAt(n, 1, list->size(), list->size());
+    if (n.reported)
+      return failure();
+    if (at) {
+      setResult(n.node, 0, scope, (*list)[*at]);
+      return success();
+    }
+  }
+  auto form = runtimeForm(n, 0);
+  if (!form)
+    return failure();
+  RuntimeSequences sequences(*this, n);
+  LocalSequence sequence = sequences.bring(*n.operands[0], *form);
+  auto at = sequences.position(1, sequence.length, sequence.length);
+  if (failed(at))
+    return failure();
+  setResult(n.node, 0, scope, computed(n.node.outputs[0], sequences.at(sequence, *at)));
   return success();
 }
 
 LogicalResult Importer::importSequenceLength(NodeContext &n, Scope &scope, const Opsets &, int) {
   const Operand::List *list = listAt(n, 0);
-  if (!list)
-    return failure();
-  setResult(n.node, 0, scope, knownScalar(n.node.outputs[0], list->size(), builder.getI64Type()));
+  if (!list && !(n.has(0) && n.operands[0]->sequence))
+    return n.malformed("input 0 must be a sequence");
+  AffineExpr length = list ? n.dim(list->size()) : n.operands[0]->sequence->length();
+  setResult(n.node, 0, scope, knownScalar(n.node.outputs[0], length, builder.getI64Type()));
   return success();
 }
 
-Operand *Importer::knownScalar(StringRef name, int64_t value, Type elementType) {
+Operand *Importer::knownScalar(StringRef name, AffineExpr value, Type elementType) {
   Operand *operand = newOperand(name);
   Known known;
-  known.elements.push_back(builder.getAffineConstantExpr(value));
+  known.elements.push_back(value);
   operand->type = GraphTensorType::get({}, elementType);
   operand->known = std::move(known);
   return operand;
 }
 
 LogicalResult Importer::importSplitToSequence(NodeContext &n, Scope &scope, const Opsets &, int) {
-  if (!n.has(0) || n.operands[0]->list || n.rank(0) == 0)
+  if (!n.has(0) || !n.operands[0]->type || n.rank(0) == 0)
     return n.malformed("needs a tensor with an axis to split");
   auto axis = n.axis(n.getInt("axis", 0), n.rank(0));
   if (failed(axis))
@@ -147,17 +225,16 @@ LogicalResult Importer::importSplitToSequence(NodeContext &n, Scope &scope, cons
   const Known *known = n.known(1);
   auto given = known ? known->expressions() : std::nullopt;
   if (n.has(1) && !given)
-    return n.unsupported("'split' is computed while the model runs; it must be constant");
+    return splitAtRunTime(n, scope, *axis);
   if (given && !known->shape.empty()) {
     sizes = *given;
   } else {
     auto part = given ? dyn_cast<AffineConstantExpr>((*given)[0]) : AffineConstantExpr();
     int64_t size = part ? part.getValue() : 1;
-    if (!whole || (given && !part))
-      return n.unsupported("how many parts axis " + Twine(*axis) + " is cut into varies: " + n.print(total) +
-                           " elements; fix that dimension with --dim");
-    if (size < 1 || whole.getValue() / size > kMaxLength)
-      return n.malformed("parts of " + Twine(size) + " elements of " + Twine(whole.getValue()));
+    if (part && size < 1)
+      return n.malformed("parts of " + Twine(size) + " elements");
+    if (!whole || (given && !part) || whole.getValue() / size > kMaxLength)
+      return splitAtRunTime(n, scope, *axis);
     for (int64_t at = 0; at < whole.getValue(); at += size)
       sizes.push_back(n.dim(std::min(size, whole.getValue() - at)));
     keep = given || n.getInt("keepdims", 1) != 0;
@@ -184,13 +261,95 @@ LogicalResult Importer::importSplitToSequence(NodeContext &n, Scope &scope, cons
   return success();
 }
 
+/// Into parts whose number or sizes the run decides.
+LogicalResult Importer::splitAtRunTime(NodeContext &n, Scope &scope, int64_t axis) {
+  if (!stacks(n.type(0)))
+    return n.unsupported("input '" + n.operands[0]->name + kTooManyDims);
+  RuntimeSequences sequences(*this, n);
+  AffineExpr total = n.type(0).getDim(axis);
+  int64_t most = symbols.upper(total);
+  Type i64 = builder.getI64Type();
+  LocalSequence result;
+  if (n.has(1) && n.rank(1) == 1) {
+    // Sizes: none negative, and they add up.
+    Value sizes = n.cast(n.in(1), i64), all = n.dimension(total, i64);
+    Value least = n.min(n.reshape(n.reduce(graph::ReduceKind::min, sizes, {0}), {}), all);
+    sequences.bound(least, "least part of SplitToSequence '" + n.node.label() + "'", 0, most);
+    Value apart = n.make<graph::AbsOp>(n.sub(n.reshape(n.reduce(graph::ReduceKind::sum, sizes, {0}), {}), all));
+    sequences.bound(
+        apart, "difference of the axis and the sum of the parts of SplitToSequence '" + n.node.label() + "'", 0, 0);
+    result = sequences.split(n.in(0), axis, sizes, most);
+    setResult(n.node, 0, scope, sequences.give(result, n.node.outputs[0]));
+    return success();
+  }
+  // Parts of one size; the last may be smaller.
+  const Known *known = n.known(1);
+  AffineExpr part = !n.has(1)                              ? n.dim(1)
+                    : known && known->elements.size() == 1 ? known->elements[0].expr
+                                                           : AffineExpr();
+  if (!part)
+    part =
+        sequences.bound(n.min(n.cast(n.reshape(n.in(1), {}), i64), n.scalar(i64, std::max<int64_t>(most, 1))),
+                        "size of the parts of SplitToSequence '" + n.node.label() + "'", 1, std::max<int64_t>(most, 1));
+  if (symbols.range(part).lower < 1)
+    part = sequences.bound(n.dimension(part, i64), "size of the parts of SplitToSequence '" + n.node.label() + "'", 1,
+                           symbols.upper(part));
+  AffineExpr length = n.simplify(total.ceilDiv(part));
+  if (!isa<AffineConstantExpr>(part) && !(part == total)) {
+    Value size = n.dimension(part, i64), all = n.dimension(total, i64);
+    Value count = n.div(n.add(all, n.sub(size, n.scalar(i64, 1))), size);
+    length = sequences.bound(count, n.node.outputs[0] + ".0", 0, most, total);
+  }
+  if (auto exact = graph::divideExactly(total, part)) {
+    // All of one size.
+    SmallVector<AffineExpr> shape(n.type(0).getShape());
+    shape[axis] = part;
+    shape.insert(shape.begin() + axis, *exact);
+    SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, n.rank(0) + 1));
+    order.erase(order.begin() + axis);
+    order.insert(order.begin(), axis);
+    Value stacked = n.transpose(n.reshape(n.in(0), shape), order);
+    shape.erase(shape.begin() + axis);
+    if (!n.has(1) && n.getInt("keepdims", 1) == 0) {
+      shape.erase(shape.begin() + axis);
+      SmallVector<AffineExpr> all = {*exact};
+      all.append(shape);
+      stacked = n.reshape(stacked, all);
+    }
+    result.form.kind = Form::Kind::Sequence;
+    result.form.element = n.element(0);
+    result.form.shape = shape;
+    for (AffineExpr dim : shape)
+      result.form.most.push_back(symbols.upper(dim));
+    result.data = stacked;
+    result.length = *exact;
+  } else {
+    Value size = n.dimension(part, i64), start = n.mul(n.iota({length}, 0), size);
+    Value sizes = n.min(n.broadcast(n.reshape(size, {n.dim(1)}), {length}), n.sub(n.dimension(total, i64), start));
+    result = sequences.split(n.in(0), axis, sizes, symbols.upper(part));
+  }
+  setResult(n.node, 0, scope, sequences.give(result, n.node.outputs[0]));
+  return success();
+}
+
 LogicalResult Importer::importConcatFromSequence(NodeContext &n, Scope &scope, const Opsets &, int) {
   const Operand::List *list = listAt(n, 0);
-  if (!list)
-    return failure();
+  bool stack = n.getInt("new_axis", 0) != 0;
+  if (!list) {
+    auto form = runtimeForm(n, 0);
+    if (!form)
+      return failure();
+    int64_t rank = form->shape.size();
+    auto axis = n.axis(n.getInt("axis", 0), rank + (stack ? 1 : 0));
+    if (failed(axis))
+      return failure();
+    RuntimeSequences sequences(*this, n);
+    Value all = sequences.concat(sequences.bring(*n.operands[0], *form), *axis, stack);
+    setResult(n.node, 0, scope, computed(n.node.outputs[0], all));
+    return success();
+  }
   if (list->empty())
     return n.malformed("the sequence is empty");
-  bool stack = n.getInt("new_axis", 0) != 0;
   SmallVector<Value> values;
   for (Operand *element : *list) {
     if (!element->type)
@@ -221,13 +380,82 @@ LogicalResult Importer::importConcatFromSequence(NodeContext &n, Scope &scope, c
   return success();
 }
 
+/// A sequence whose length the run decides: a loop over its tensors that puts
+/// together the results.
+LogicalResult Importer::mapAtRunTime(NodeContext &n, Scope &scope, const Opsets &opsets, int depth) {
+  Scope inner;
+  inner.parent = &scope;
+  std::string prefix = n.node.label().str() + ".map.";
+  Node &loop = rewritten.emplace_back();
+  loop.name = n.node.label().str();
+  loop.opType = "Loop";
+  auto body = std::make_shared<Graph>(*n.node.find("body")->graph);
+  std::vector<ValueInfo> arguments = body->inputs;
+  std::vector<Node> before;
+  std::vector<ValueInfo> results = body->outputs;
+  auto named = [&](const Twine &name) {
+    ValueInfo info;
+    info.name = prefix + name.str();
+    return info;
+  };
+  auto add = [](std::vector<Node> &nodes, StringRef opType, std::vector<std::string> inputs, std::string output) {
+    nodes.emplace_back();
+    nodes.back().opType = opType.str();
+    nodes.back().inputs = std::move(inputs);
+    nodes.back().outputs = {std::move(output)};
+  };
+  body->inputs = {named("iteration"), named("condition")};
+  body->outputs = {named("more")};
+  add(before, "Identity", {prefix + "condition"}, prefix + "more");
+  AffineExpr length;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    Operand *operand = n.operands[i];
+    std::string from = prefix + "in" + std::to_string(i);
+    inner.values[from] = operand;
+    if (!operand || operand->type) {
+      add(before, "Identity", {from}, arguments[i].name);
+      continue;
+    }
+    add(before, "SequenceAt", {from, prefix + "iteration"}, arguments[i].name);
+    AffineExpr own = operand->list ? n.dim(operand->list->size()) : operand->sequence->length();
+    if (length && !n.assumeEqual(length, own))
+      return n.malformed("its sequences have " + n.print(length) + " and " + n.print(own) + " tensors");
+    length = length ? length : own;
+  }
+  inner.values[prefix + "trips"] = knownScalar(prefix + "trips", length, builder.getI64Type());
+  loop.inputs = {prefix + "trips", ""};
+  SmallVector<Operand *> operands = {inner.values[prefix + "trips"], nullptr};
+  for (size_t j = 0; j < results.size(); ++j) {
+    std::string start = prefix + "start" + std::to_string(j);
+    operands.push_back(inner.values[start] = listOf(start, {}));
+    loop.inputs.push_back(start);
+    loop.outputs.push_back(j < n.node.outputs.size() ? n.node.outputs[j] : "");
+    body->inputs.push_back(named("before" + Twine(j)));
+    body->outputs.push_back(named("after" + Twine(j)));
+    add(body->nodes, "SequenceInsert", {body->inputs.back().name, results[j].name}, body->outputs.back().name);
+  }
+  body->nodes.insert(body->nodes.begin(), before.begin(), before.end());
+  NodeAttribute &attribute = loop.attributes.emplace_back();
+  attribute.name = "body";
+  attribute.kind = NodeAttribute::Kind::Graph;
+  attribute.graph = body;
+  NodeContext context(*this, loop, n.opset, operands);
+  if (failed(importLoop(context, inner, opsets, depth)))
+    return failure();
+  for (size_t j = 0; j < n.node.outputs.size(); ++j)
+    setResult(n.node, j, scope, inner.values.lookup(n.node.outputs[j]));
+  return success();
+}
+
 LogicalResult Importer::importSequenceMap(NodeContext &n, Scope &scope, const Opsets &opsets, int depth) {
   const NodeAttribute *body = n.node.find("body");
   const Operand::List *list = listAt(n, 0);
-  if (!list)
-    return failure();
+  if (!list && !(n.has(0) && n.operands[0]->sequence))
+    return n.malformed("input 0 must be a sequence");
   if (!body || !body->graph || body->graph->inputs.size() != n.numInputs())
     return n.malformed("needs a body with as many inputs as it has");
+  if (llvm::any_of(n.operands, [](Operand *operand) { return operand && operand->sequence; }))
+    return mapAtRunTime(n, scope, opsets, depth);
   std::vector<Operand::List> lists(n.node.outputs.size());
   for (size_t i = 0; i < list->size(); ++i) {
     Scope inner;
@@ -260,29 +488,40 @@ LogicalResult Importer::importOptional(NodeContext &n, Scope &scope, const Opset
 }
 
 LogicalResult Importer::importOptionalHasElement(NodeContext &n, Scope &scope, const Opsets &, int) {
+  if (n.has(0) && n.operands[0]->optional) {
+    Value has = materialise(*n.operands[0]->optional->has, n.loc);
+    setResult(n.node, 0, scope, computed(n.node.outputs[0], n.cast(has, builder.getI1Type())));
+    return success();
+  }
   bool has = n.has(0) && !n.operands[0]->none;
-  setResult(n.node, 0, scope, knownScalar(n.node.outputs[0], has, builder.getI1Type()));
+  setResult(n.node, 0, scope, knownScalar(n.node.outputs[0], n.dim(has), builder.getI1Type()));
   return success();
 }
 
 LogicalResult Importer::importOptionalGetElement(NodeContext &n, Scope &scope, const Opsets &, int) {
   if (!n.has(0) || n.operands[0]->none)
     return n.malformed("the optional is empty");
+  if (const RuntimeOptional *optional = n.operands[0]->optional.get()) {
+    Value has = materialise(*optional->has, n.loc);
+    RuntimeSequences(*this, n).bound(has, "element of OptionalGetElement '" + n.node.label() + "'", 1, 1);
+    setResult(n.node, 0, scope, optional->value);
+    return success();
+  }
   setResult(n.node, 0, scope, n.operands[0]);
   return success();
 }
 
-/// A loop that carries lists, iteration after iteration.
-LogicalResult Importer::unrollLoop(NodeContext &n, Scope &scope, const Opsets &opsets, int depth) {
+/// A loop that carries lists, iteration after iteration; nullopt where the run
+/// decides how often it runs.
+std::optional<LogicalResult> Importer::unrollLoop(NodeContext &n, Scope &scope, const Opsets &opsets, int depth) {
   const Graph &graph = *n.node.find("body")->graph;
   size_t carried = n.numInputs() - 2, scans = graph.outputs.size() - 1 - carried;
   const Known *trips = n.known(0), *start = n.known(1);
   auto count = onlyInteger(trips);
   auto goes = n.has(1) ? onlyInteger(start) : 1;
-  if (!count || !goes)
-    return n.unsupported("it carries a sequence, and how often it runs is computed while the model runs");
-  if (*count > kMaxLength)
-    return n.unsupported("it carries a sequence and runs " + Twine(*count) + " times, more than " + Twine(kMaxLength));
+  if (!count || !goes || *count > kMaxLength)
+    return std::nullopt;
+  Checkpoint before = checkpoint();
   Operand::List values(n.operands.begin() + 2, n.operands.end());
   std::vector<SmallVector<Value>> stacked(scans);
   for (int64_t i = 0; i < *count && *goes; ++i) {
@@ -296,8 +535,10 @@ LogicalResult Importer::unrollLoop(NodeContext &n, Scope &scope, const Opsets &o
       if (!result || result->poison())
         return failure(); // said where it happened
     goes = onlyInteger(known(*results[0]));
-    if (!goes)
-      return n.unsupported("it carries a sequence, and whether it goes on is computed while the model runs");
+    if (!goes) {
+      rollBack(before);
+      return std::nullopt;
+    }
     for (size_t j = 0; j < carried; ++j)
       values[j] = results[j + 1];
     for (size_t j = 0; j < scans; ++j) {
@@ -324,6 +565,18 @@ LogicalResult Importer::unrollLoop(NodeContext &n, Scope &scope, const Opsets &o
   return success();
 }
 
+/// An output of a length that the run decides: the tensors' elements, one tensor
+/// after the other, and i64 [length, rank] that says their shapes.
+std::pair<Value, Value> Importer::sequenceOutput(Operand &operand, Location loc) {
+  Node node;
+  NodeContext n(*this, node, 0, {});
+  n.loc = loc;
+  RuntimeSequences sequences(*this, n);
+  LocalSequence sequence = sequences.bring(operand, Form::of(operand, symbols));
+  AffineExpr count = symbols.simplify(cast<GraphTensorType>(sequence.data.getType()).getNumElements());
+  return {n.reshape(sequence.data, {count}), sequences.shapes(sequence)};
+}
+
 /// Inputs that are sequences become one input per tensor.
 bool Importer::expandSequenceInputs() {
   std::vector<ValueInfo> inputs;
@@ -348,6 +601,21 @@ bool Importer::expandSequenceInputs() {
       for (ValueInfo::Dim &dim : inputs.back().dims)
         dim.param.clear(); // each tensor has a shape of its own
     }
+  }
+  // An input without a shape has as many dimensions as are given.
+  for (ValueInfo &input : inputs) {
+    if (input.hasShape || input.kind != ValueInfo::Kind::Tensor)
+      continue;
+    // Of one tensor of a sequence, or of all.
+    StringRef all = StringRef(input.name).rsplit('.').first;
+    for (StringRef name : {StringRef(input.name), sequenceInputs.count(all) ? all : StringRef()})
+      for (size_t axis = input.dims.size(); !name.empty(); ++axis) {
+        std::string param = (name + "_" + Twine(axis)).str();
+        if (!options.dims.count(param))
+          break;
+        input.dims.push_back({std::nullopt, param});
+        input.hasShape = true;
+      }
   }
   if (diagnostics.ok())
     model.graph.inputs = std::move(inputs);

@@ -7,6 +7,9 @@
 //     do not imply become checks.
 //   * The functions of control flow are put in where they run; their results
 //     are copied, or computed right where they are wanted.
+//   * What a loop carries and only ever appends to (a concatenation along the
+//     outermost dimension, perhaps in the branches of an If or in a loop
+//     inside) grows where it is: only what is new is copied.
 #include "passes/Passes.h"
 #include "passes/SymbolUses.h"
 #include "passes/Views.h"
@@ -127,7 +130,125 @@ private:
   /// Wants `value` to be computed right in `buffer`; false if it cannot be.
   bool placeIn(Value value, Value buffer) {
     Value source = passes::sourceOf(value);
-    return isa_and_nonnull<CallOp, IfOp, LoopOp>(source.getDefiningOp()) && placed.try_emplace(source, buffer).second;
+    return isa_and_nonnull<CallOp, IfOp, LoopOp>(source.getDefiningOp()) && !growsInLoop(source) &&
+           placed.try_emplace(source, buffer).second;
+  }
+
+  // Growing in place.
+
+  /// The tensors that `value` joins, if that puts the bytes of one behind
+  /// those of the other and does nothing else.
+  SmallVector<Value> joinedIn(Value value) {
+    auto call = value.getDefiningOp<CallOp>();
+    auto kernel = call ? module.lookupSymbol<func::FuncOp>(call.getKernel()) : func::FuncOp();
+    auto concat = kernel ? dyn_cast<ConcatOp>(kernel.getBody().front().front()) : ConcatOp();
+    if (!concat || !isa<func::ReturnOp>(concat->getNextNode()))
+      return {};
+    SmallVector<Value> parts;
+    for (Value input : concat.getInputs()) {
+      auto argument = dyn_cast<BlockArgument>(input);
+      GraphTensorType type = tensorType(input);
+      bool outermost = llvm::all_of(type.getShape().take_front(concat.getAxis()), [](AffineExpr d) { return d == 1; });
+      if (!argument || !outermost || !passes::sameMemory(type, type.withLayout({})))
+        return {};
+      parts.push_back(call.getInputs()[argument.getArgNumber()]);
+    }
+    GraphTensorType type = tensorType(concat.getResult());
+    return passes::sameMemory(type, type.withLayout({})) ? parts : SmallVector<Value>();
+  }
+
+  func::ReturnOp returnOf(StringRef callee) {
+    return cast<func::ReturnOp>(module.lookupSymbol<func::FuncOp>(callee).getBody().front().getTerminator());
+  }
+
+  /// True if `value` is `base`, or `base` with more behind it. Adds what is
+  /// computed on the way to `chain`.
+  bool extends(Value value, Value base, SmallVectorImpl<Value> &chain) {
+    value = passes::sourceOf(value);
+    if (value == passes::sourceOf(base))
+      return true;
+    auto result = dyn_cast<OpResult>(value);
+    if (!result)
+      return false;
+    chain.push_back(value);
+    if (SmallVector<Value> parts = joinedIn(value); !parts.empty())
+      return extends(parts[0], base, chain);
+    unsigned number = result.getResultNumber();
+    if (auto branch = dyn_cast<IfOp>(result.getOwner()))
+      return extendsIn(branch.getThenFunction(), branch.getThenInputs(), number, base, chain) &&
+             extendsIn(branch.getElseFunction(), branch.getElseInputs(), number, base, chain);
+    if (auto loop = dyn_cast<LoopOp>(result.getOwner()))
+      return number < loop.getInits().size() && carriedExtends(loop, number, chain) &&
+             extends(loop.getInits()[number], base, chain);
+    return false;
+  }
+
+  bool extendsIn(StringRef callee, OperandRange inputs, unsigned number, Value base, SmallVectorImpl<Value> &chain) {
+    func::ReturnOp returned = returnOf(callee);
+    for (auto [argument, input] : llvm::zip(returned->getBlock()->getArguments(), inputs)) {
+      SmallVector<Value> links;
+      if (extends(returned.getOperand(number), argument, links) && extends(input, base, links)) {
+        chain.append(links);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Whether a loop only appends to carried value `number`.
+  bool carriedExtends(LoopOp loop, unsigned number, SmallVectorImpl<Value> &chain) {
+    func::ReturnOp returned = returnOf(loop.getBody());
+    return extends(returned.getOperand(number + (loop.getConditional() ? 1 : 0)),
+                   returned->getBlock()->getArgument(number), chain);
+  }
+
+  /// Whether `value` is what a loop appended to.
+  bool growsInLoop(Value value) {
+    auto loop = value.getDefiningOp<LoopOp>();
+    unsigned number = loop ? cast<OpResult>(value).getResultNumber() : 0;
+    SmallVector<Value> chain;
+    return loop && number < loop.getInits().size() && carriedExtends(loop, number, chain) && !chain.empty();
+  }
+
+  /// The buffer of a carried value that grows where it is, and what is
+  /// computed in it; its size is told by what is written.
+  Value growingBuffer(Value output, ArrayRef<Value> chain) {
+    Value buffer = placed.lookup(output);
+    if (!buffer) {
+      Value size = registers.declare<plan::ConstOp>(entry.getLoc(), registerType(), builder.getI64IntegerAttr(0));
+      GraphTensorType type = tensorType(output);
+      buffer = registers.declare<plan::BufferOp>(output.getLoc(), bufferType(), size, TypeAttr::get(type));
+      growing[buffer] = size;
+    }
+    for (Value value : chain)
+      placed.try_emplace(value, buffer);
+    return buffers[output] = buffer;
+  }
+
+  /// Puts what is new behind what is there; false if `call` is no such call.
+  bool append(CallOp call) {
+    Value result = call.getOutputs()[0], buffer = placed.lookup(result);
+    Value size = buffer ? growing.lookup(buffer) : Value();
+    if (!size)
+      return false;
+    SmallVector<Value> parts = joinedIn(result);
+    assert(!parts.empty() && bufferOf(parts[0]) == buffer && "what is placed here extends what is here");
+    AffineExpr offset = plan::byteSize(tensorType(parts[0]));
+    Value after = sizeOf(tensorType(result));
+    int64_t most =
+        symbols.upper(plan::byteSize(cast<GraphTensorType>(buffer.getDefiningOp<plan::BufferOp>().getType())));
+    check(true,
+          registers.work<plan::LessOp>(call.getLoc(), registerType(), after,
+                                       registers.reg(builder.getAffineConstantExpr(most + 1))),
+          nodeOf(call) + " appends more than memory was planned for: raise the value's --bound");
+    registers.work<plan::AssignOp>(call.getLoc(), size, after);
+    for (Value part : ArrayRef<Value>(parts).drop_front()) {
+      registers.work<plan::CopyOp>(call.getLoc(), buffer, bufferOf(part), sizeOf(tensorType(part)),
+                                   registers.reg(offset));
+      offset = offset + plan::byteSize(tensorType(part));
+    }
+    buffers[result] = buffer;
+    return true;
   }
 
   Value newBuffer(Location loc, GraphTensorType type, Value size) {
@@ -227,6 +348,10 @@ private:
   }
 
   LogicalResult visitCall(CallOp call) {
+    for (Value output : call.getOutputs())
+      checkDims(tensorType(output), nodeOf(call));
+    if (append(call))
+      return success();
     auto kernel = module.lookupSymbol<func::FuncOp>(call.getKernel());
     auto kind = kernel->getAttrOfType<KernelKindAttr>(plan::kKindAttr);
     KernelGrid grid = gridOf(kind.getValue(), kernel.getBody().front());
@@ -238,8 +363,6 @@ private:
       units.push_back(grid.units[axis].replaceSymbols(own));
       tile.push_back(grid.tile[axis].replaceSymbols(own));
     }
-    for (Value output : call.getOutputs())
-      checkDims(tensorType(output), nodeOf(call));
     SmallVector<Value> inputBuffers, outputBuffers;
     for (Value input : call.getInputs())
       inputBuffers.push_back(bufferOf(input));
@@ -311,7 +434,7 @@ private:
     if (failed(visitFunction(callee, before)))
       return failure();
     for (auto [i, move] : llvm::enumerate(moves))
-      if (!direct[i])
+      if (!direct[i] && move.second != results[i])
         registers.work<plan::CopyOp>(op.getLoc(), results[i], move.second, move.first, Value());
     registers.leaveBlock();
     return success();
@@ -367,8 +490,11 @@ private:
     SmallVector<Value> initSizes, results;
     for (Value init : op.getInits())
       initSizes.push_back(sizeOf(tensorType(init)));
-    for (Value output : op.getOutputs())
-      results.push_back(resultBuffer(output));
+    for (auto [i, output] : llvm::enumerate(op.getOutputs())) {
+      SmallVector<Value> chain;
+      bool grows = i < carried && carriedExtends(op, i, chain) && !chain.empty();
+      results.push_back(grows ? growingBuffer(output, chain) : resultBuffer(output));
+    }
     SmallVector<std::pair<int64_t, Value>> begin;
     for (auto [i, symbol] : llvm::enumerate(op.getCarried()))
       begin.push_back({symbol, registers.reg(op.getCarriedInits()->getResult(i))});
@@ -377,8 +503,13 @@ private:
       begin.push_back({static_cast<int64_t>(op.getCount()), registers.reg(builder.getAffineConstantExpr(0))});
     if (!begin.empty())
       registers.bind(begin);
-    for (auto [i, init] : llvm::enumerate(op.getInits()))
+    for (auto [i, init] : llvm::enumerate(op.getInits())) {
+      if (bufferOf(init) == results[i])
+        continue; // grows where it is
+      if (Value size = growing.lookup(results[i]))
+        registers.work<plan::AssignOp>(op.getLoc(), size, initSizes[i]);
       registers.work<plan::CopyOp>(op.getLoc(), results[i], bufferOf(init), initSizes[i], Value());
+    }
 
     registers.work<plan::LoopOp>(op.getLoc(), iteration, limit);
     llvm::SmallBitVector changing = passes::symbolsMadeBy(op);
@@ -429,6 +560,8 @@ private:
   DenseMap<Value, Value> buffers;
   /// Results that are computed in the memory of an output, or of a branch's.
   DenseMap<Value, Value> placed;
+  /// Buffers that grow in place, and the registers of their sizes.
+  DenseMap<Value, Value> growing;
   DenseSet<AffineExpr> checked;
   int nesting = 0; // functions of control flow that are being put in
 };
@@ -444,6 +577,12 @@ struct BuildPlan : passes::impl::BuildPlanBase<BuildPlan> {
         return signalPassFailure();
     for (func::FuncOp function : inner)
       function.erase(); // is where it runs now
+    // Where all calls of a kernel became copies.
+    DenseSet<StringAttr> used;
+    getOperation().walk([&](plan::DispatchOp dispatch) { used.insert(dispatch.getKernelAttr().getAttr()); });
+    for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (kernel->hasAttr(plan::kKindAttr) && !used.contains(kernel.getSymNameAttr()))
+        kernel.erase();
   }
 };
 } // namespace
