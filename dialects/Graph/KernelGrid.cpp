@@ -123,14 +123,17 @@ static KernelGrid contractionGrid(Block &body) {
 static KernelGrid leafGrid(LeafOp leaf) {
   MLIRContext *context = leaf.getContext();
   Symbols symbols = Symbols::of(leaf->getParentOp());
-  AffineExpr one = getAffineConstantExpr(1, context), units = one, elements = one;
+  AffineExpr one = getAffineConstantExpr(1, context), units = one;
   GraphTensorType type = leaf.getUnitsType();
-  for (auto [i, dim] : llvm::enumerate(type.getShape())) {
-    AffineExpr &product = i < leaf.getLeading() ? units : elements;
-    product = product * dim;
-  }
-  int64_t tile =
-      std::max<int64_t>(kElementsPerWorkgroup / kLeafCost / upperOr(symbols, elements, kElementsPerWorkgroup), 1);
+  for (AffineExpr dim : type.getShape().take_front(leaf.getLeading()))
+    units = units * dim;
+  // Elements of a unit: read of what the units are of, or written.
+  constexpr int64_t kMost = int64_t(1) << 40;
+  int64_t most = upperOr(symbols, type.getNumElements(), kMost);
+  for (Value result : leaf.getOutputs())
+    most = std::max(most, upperOr(symbols, tensorType(result).getNumElements(), kMost));
+  int64_t elements = std::max<int64_t>(most / upperOr(symbols, units, kMost), 1);
+  int64_t tile = std::max<int64_t>(kElementsPerWorkgroup / kLeafCost / elements, 1);
   return {{units, one, one}, {getAffineConstantExpr(tile, context), one, one}};
 }
 

@@ -1,6 +1,6 @@
 // Matrix products and convolutions.
-#include "compiler/import/Windows.h"
 #include "compiler/import/ops/Contractions.h"
+#include "compiler/import/ops/Dimensions.h"
 
 using namespace mlir;
 using namespace stint;
@@ -129,7 +129,8 @@ FailureOr<Value> stint::import::convolve(NodeContext &n, Value x, Value weight) 
     return n.unsupported("the number of channels is not constant");
   if (group < 1 || *outputs % group)
     return n.malformed("output channels are not a multiple of the groups");
-  if (!n.same(type.getDim(1), n.dim(group * *channels)))
+  x = withDim(n, x, 1, n.dim(group * *channels));
+  if (!x)
     return n.malformed("the input's channels are not groups times the weight's");
   SmallVector<AffineExpr> shape = {n.dim(group), n.dim(*outputs / group), n.dim(*channels)};
   for (int64_t size : kernel)
@@ -191,8 +192,7 @@ static Value convolveToBlocks(NodeContext &n, Value x, ArrayRef<int64_t> w, int6
   return n.transpose(n.reshape(n.transpose(n.reshape(result, apart), places), merged), back);
 }
 
-/// Input with zeros between its elements, convolved with the mirrored kernel:
-/// out = (in - 1)·stride + dilation·(kernel - 1) + 1 + output_padding - pads.
+/// Input with zeros between its elements, convolved with the mirrored kernel.
 static LogicalResult convTranspose(NodeContext &n) {
   int64_t rank = n.rank(0), spatial = rank - 2;
   if (spatial < 1 || n.rank(1) != rank || n.element(0) != n.element(1))
@@ -204,7 +204,8 @@ static LogicalResult convTranspose(NodeContext &n) {
     return n.unsupported("the weight's shape is not constant");
   auto w = weightType.getStaticShape();
   int64_t group = n.getInt("group", 1);
-  if (group < 1 || w[0] % group || !n.same(n.type(0).getDim(1), n.dim(w[0])))
+  Value x = group < 1 || w[0] % group ? Value() : withDim(n, n.in(0), 1, n.dim(w[0]));
+  if (!x)
     return n.malformed("the input's channels are not those of the weight");
   SmallVector<int64_t> ones(spatial, 1), zeros(spatial, 0), kernel(ArrayRef<int64_t>(w).drop_front(2));
   auto strides = n.getInts("strides").value_or(ones), dilations = n.getInts("dilations").value_or(ones);
@@ -268,55 +269,18 @@ static LogicalResult convTranspose(NodeContext &n) {
   for (int64_t i = 0; i < spatial; ++i)
     apart &= kernel[i] == strides[i] && dilations[i] == 1 && low[i] == 0 && high[i] == 0 && extra[i] == 0;
   if (apart) {
-    Value result = convolveToBlocks(n, n.in(0), w, group);
+    Value result = convolveToBlocks(n, x, w, group);
     if (failed(addBias(n, result, 2)))
       return failure();
     n.out(0, result);
     return success();
   }
 
-  // Zeros between the elements: [N, C, D…] -> [N, C, D, 1, …] -> pad -> [N, C, D·s, …].
-  Value x = n.in(0);
-  bool strided = llvm::any_of(strides, [](int64_t s) { return s > 1; });
-  Value zero = n.scalarLike(x, 0);
-  if (strided) {
-    SmallVector<AffineExpr> split = {n.type(0).getDim(0), n.type(0).getDim(1)}, padded = split, merged = split;
-    for (int64_t i = 0; i < spatial; ++i) {
-      AffineExpr d = n.type(0).getDim(i + 2);
-      split.append({d, n.dim(1)});
-      padded.append({d, n.dim(strides[i])});
-      merged.push_back(n.simplify(d * strides[i]));
-    }
-    SmallVector<AffineExpr> none(split.size(), n.dim(0));
-    x = n.reshape(x, split);
-    x = n.make<graph::PadOp>(n.typeOf(x).withShape(padded), x, zero, graph::PadMode::constant,
-                             graph::symbolMap(none, n.context()));
-    x = n.reshape(x, merged);
-  }
-  // [G·C, O, k…] -> [G, O, C, k…], mirrored in space.
-  int64_t in = w[0] / group, out = w[1];
-  SmallVector<AffineExpr> shape = {n.dim(group), n.dim(in), n.dim(out)}, starts(3, n.dim(0));
-  SmallVector<int64_t> permutation = {0, 2, 1}, steps(3, 1);
-  for (int64_t i = 0; i < spatial; ++i) {
-    shape.push_back(n.dim(kernel[i]));
-    permutation.push_back(i + 3);
-    starts.push_back(n.dim(kernel[i] - 1));
-    steps.push_back(-1);
-  }
-  Value weight = n.transpose(n.reshape(n.in(1), shape), permutation);
-  if (llvm::any_of(kernel, [](int64_t k) { return k > 1; }))
-    weight = n.slice(weight, starts, n.typeOf(weight).getShape(), steps);
-  // The convolution's pads; the zeros after the last element are s - 1 too many.
-  SmallVector<int64_t> convLow(spatial), convHigh(spatial);
-  for (int64_t i = 0; i < spatial; ++i) {
-    int64_t reach = dilations[i] * (kernel[i] - 1);
-    convLow[i] = reach - low[i];
-    convHigh[i] = reach - high[i] + extra[i] - (strides[i] - 1);
-  }
-  Window window{kernel, ones, dilations, convLow, convHigh};
-  if (failed(checkWindow(n, window, n.typeOf(x).getShape().drop_front(2))))
+  Window window{kernel, strides, dilations, low, high};
+  auto spread = convolveTransposed(n, x, n.in(1), window, extra, group);
+  if (failed(spread))
     return failure();
-  Value result = n.make<graph::ConvOp>(x, weight, ones, dilations, convLow, convHigh);
+  Value result = *spread;
   if (!cutLow.empty()) {
     SmallVector<AffineExpr> sizes(n.typeOf(result).getShape());
     for (int64_t i = 0; i < spatial; ++i)
@@ -328,6 +292,55 @@ static LogicalResult convTranspose(NodeContext &n) {
     return failure();
   n.out(0, result);
   return success();
+}
+
+FailureOr<Value> stint::import::convolveTransposed(NodeContext &n, Value x, Value w, const Window &window,
+                                                   ArrayRef<int64_t> extra, int64_t group) {
+  ArrayRef<int64_t> kernel = window.kernel, strides = window.strides, dilations = window.dilations;
+  auto sizes = n.typeOf(w).getStaticShape();
+  int64_t spatial = kernel.size();
+  SmallVector<int64_t> ones(spatial, 1);
+  // Zeros between the elements: [N, C, D…] -> [N, C, D, 1, …] -> pad -> [N, C, D·s, …].
+  bool strided = llvm::any_of(strides, [](int64_t s) { return s > 1; });
+  Value zero = n.scalarLike(x, 0);
+  if (strided) {
+    SmallVector<AffineExpr> dims(n.typeOf(x).getShape()), split = {dims[0], dims[1]}, padded = split, merged = split;
+    for (int64_t i = 0; i < spatial; ++i) {
+      AffineExpr d = dims[i + 2];
+      split.append({d, n.dim(1)});
+      padded.append({d, n.dim(strides[i])});
+      merged.push_back(n.simplify(d * strides[i]));
+    }
+    SmallVector<AffineExpr> none(split.size(), n.dim(0));
+    x = n.reshape(x, split);
+    x = n.make<graph::PadOp>(n.typeOf(x).withShape(padded), x, zero, graph::PadMode::constant,
+                             graph::symbolMap(none, n.context()));
+    x = n.reshape(x, merged);
+  }
+  // [G·C, O, k…] -> [G, O, C, k…], mirrored in space.
+  int64_t in = sizes[0] / group, out = sizes[1];
+  SmallVector<AffineExpr> shape = {n.dim(group), n.dim(in), n.dim(out)}, starts(3, n.dim(0));
+  SmallVector<int64_t> permutation = {0, 2, 1}, steps(3, 1);
+  for (int64_t i = 0; i < spatial; ++i) {
+    shape.push_back(n.dim(kernel[i]));
+    permutation.push_back(i + 3);
+    starts.push_back(n.dim(kernel[i] - 1));
+    steps.push_back(-1);
+  }
+  Value weight = n.transpose(n.reshape(w, shape), permutation);
+  if (llvm::any_of(kernel, [](int64_t k) { return k > 1; }))
+    weight = n.slice(weight, starts, n.typeOf(weight).getShape(), steps);
+  // The convolution's pads; the zeros after the last element are s - 1 too many.
+  SmallVector<int64_t> convLow(spatial), convHigh(spatial);
+  for (int64_t i = 0; i < spatial; ++i) {
+    int64_t reach = dilations[i] * (kernel[i] - 1);
+    convLow[i] = reach - window.padLow[i];
+    convHigh[i] = reach - window.padHigh[i] + extra[i] - (strides[i] - 1);
+  }
+  Window plain{window.kernel, ones, window.dilations, convLow, convHigh};
+  if (failed(checkWindow(n, plain, n.typeOf(x).getShape().drop_front(2))))
+    return failure();
+  return n.make<graph::ConvOp>(x, weight, ones, dilations, convLow, convHigh);
 }
 
 void stint::import::addContractions(RuleTable &t) {

@@ -2,7 +2,8 @@
 //   params: mode (0 nearest, 1 linear, 2 cubic), padding (0 zeros, 1 border,
 //           2 reflection), align_corners
 // As ONNX GridSample; the last coordinate of a point is that of the outermost
-// spatial dimension. Units: rows of y.
+// spatial dimension. Units: rows of points, that is `leading` is 1 + S - 1 dimensions
+// of the grid.
 //
 // As in ONNX Runtime, with border padding a cubic point stays where it is and
 // its neighbours are moved inside.
@@ -90,37 +91,63 @@ template <typename T> struct Sampler {
   }
 };
 
+/// Points that are located together: every channel reads them then.
+static constexpr int kPoints = 16;
+
+/// What the points of a block read: `count` elements each, -1 for a zero.
+template <typename T> struct Taps {
+  int count;
+  int64_t at[64][kPoints];
+  T weight[64][kPoints];
+
+  /// All combinations of the neighbours along three dimensions.
+  void set(int point, const Axis<T> *axes, const int64_t *sizes) {
+    count = 0;
+    for (int i = 0; i < axes[0].count; ++i)
+      for (int j = 0; j < axes[1].count; ++j)
+        for (int k = 0; k < axes[2].count; ++k) {
+          bool inside = axes[0].at[i] >= 0 && axes[1].at[j] >= 0 && axes[2].at[k] >= 0;
+          // Nothing is inside an empty image.
+          inside &= sizes[0] > 0 && sizes[1] > 0 && sizes[2] > 0;
+          at[count][point] = inside ? (axes[0].at[i] * sizes[1] + axes[1].at[j]) * sizes[2] + axes[2].at[k] : -1;
+          weight[count++][point] = axes[0].weight[i] * axes[1].weight[j] * axes[2].weight[k];
+        }
+  }
+};
+
 template <typename T> static void gridSample(const Call &call) {
   constexpr int kImage = 0, kGrid = 1, kResult = 2;
-  int64_t rank = call.rank(kImage), spatial = rank - 2;
+  int64_t rank = call.rank(kImage), spatial = rank - 2, first = 3 - spatial;
   int64_t channels = call.dim(kImage, 1), plane = call.product(kImage, 2, rank);
   int64_t columns = call.dim(kResult, rank - 1), rows = call.product(kResult, 2, rank - 1);
   Sampler<T> sampler{call.params[0], call.params[1], call.params[2] != 0};
+  int64_t sizes[3] = {1, 1, 1};
+  for (int64_t slot = first; slot < 3; ++slot)
+    sizes[slot] = call.dim(kImage, 2 + slot - first);
+  Taps<T> taps;
   for (int64_t unit = call.begin; unit < call.end; ++unit) {
-    int64_t row = unit % rows, image = unit / rows, batch = image / channels;
-    const T *x = call.data<const T>(kImage) + image * plane;
-    const T *grid = call.data<const T>(kGrid) + (batch * rows + row) * columns * spatial;
-    T *y = call.data<T>(kResult) + unit * columns;
-    for (int64_t column = 0; column < columns; ++column, grid += spatial) {
-      // Missing dimensions are in front, of size 1.
-      Axis<T> axes[3] = {{1, {0}, {1}}, {1, {0}, {1}}, {1, {0}, {1}}};
-      int64_t sizes[3] = {1, 1, 1}, first = 3 - spatial;
-      for (int64_t slot = first; slot < 3; ++slot) {
-        sizes[slot] = call.dim(kImage, 2 + slot - first);
-        sampler.locate(axes[slot], sampler.pixel(grid[2 - slot], sizes[slot]), sizes[slot]);
+    int64_t batch = unit / rows, row = unit % rows;
+    const T *grid = call.data<const T>(kGrid) + unit * columns * spatial;
+    for (int64_t column = 0; column < columns; column += kPoints) {
+      int points = int(min<int64_t>(kPoints, columns - column));
+      for (int p = 0; p < points; ++p) {
+        // Missing dimensions are in front, of size 1.
+        Axis<T> axes[3] = {{1, {0}, {1}}, {1, {0}, {1}}, {1, {0}, {1}}};
+        for (int64_t slot = first; slot < 3; ++slot)
+          sampler.locate(axes[slot], sampler.pixel(grid[(column + p) * spatial + 2 - slot], sizes[slot]), sizes[slot]);
+        taps.set(p, axes, sizes);
       }
-      T sum = 0;
-      for (int i = 0; i < axes[0].count; ++i)
-        for (int j = 0; j < axes[1].count; ++j) {
-          T line = 0;
-          for (int k = 0; k < axes[2].count; ++k) {
-            bool inside = plane > 0 && axes[0].at[i] >= 0 && axes[1].at[j] >= 0 && axes[2].at[k] >= 0;
-            T value = inside ? x[(axes[0].at[i] * sizes[1] + axes[1].at[j]) * sizes[2] + axes[2].at[k]] : T(0);
-            line += axes[2].weight[k] * value;
-          }
-          sum += axes[0].weight[i] * axes[1].weight[j] * line;
+      for (int64_t channel = 0; channel < channels; ++channel) {
+        int64_t image = batch * channels + channel;
+        const T *x = call.data<const T>(kImage) + image * plane;
+        T *y = call.data<T>(kResult) + (image * rows + row) * columns + column;
+        for (int p = 0; p < points; ++p) {
+          T sum = 0;
+          for (int t = 0; t < taps.count; ++t)
+            sum += taps.weight[t][p] * (taps.at[t][p] >= 0 ? x[taps.at[t][p]] : T(0));
+          y[p] = sum;
         }
-      y[column] = sum;
+      }
     }
   }
 }

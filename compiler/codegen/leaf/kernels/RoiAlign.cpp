@@ -4,7 +4,7 @@
 // max_roi_pool(x [N, C, H, W], rois [R, 5] (batch, x1, y1, x2, y2)) -> y [R, C, h, w]
 //   fparams: spatial scale
 // As ONNX RoiAlign and MaxRoiPool. Batch numbers out of range are clamped.
-// Units: (roi, channel).
+// Units: regions, in max_roi_pool (region, channel).
 #include "compiler/codegen/leaf/kernels/Numeric.h"
 
 namespace stint::leaf {
@@ -32,6 +32,40 @@ template <typename T> struct Position {
   }
 };
 
+/// Samples of a bin that are located together: every channel reads them then.
+static constexpr int kSamples = 32;
+
+template <typename T> struct Samples {
+  int64_t count;
+  int64_t at[kSamples][4]; // -1: a zero
+  T weight[kSamples][4];
+
+  void add(const Position<T> &v, const Position<T> &h, int64_t width) {
+    int64_t s = count++;
+    for (int corner = 0; corner < 4; ++corner) {
+      bool low = corner < 2, left = corner % 2 == 0;
+      at[s][corner] = v.inside && h.inside ? (low ? v.low : v.high) * width + (left ? h.low : h.high) : -1;
+      weight[s][corner] = (low ? v.lowWeight : v.highWeight) * (left ? h.lowWeight : h.highWeight);
+    }
+  }
+
+  /// The sum or maximum of `so` (unless `first`) and what the samples read.
+  T reduce(const T *x, T so, bool maximum, bool first) const {
+    for (int64_t s = 0; s < count; ++s) {
+      T parts[4];
+      for (int corner = 0; corner < 4; ++corner)
+        parts[corner] = at[s][corner] >= 0 ? weight[s][corner] * x[at[s][corner]] : T(0);
+      if (maximum) {
+        T value = max(max(parts[0], parts[1]), max(parts[2], parts[3]));
+        so = first && s == 0 ? value : max(so, value);
+      } else {
+        so += parts[0] + parts[1] + parts[2] + parts[3];
+      }
+    }
+    return so;
+  }
+};
+
 template <typename T> static void roiAlign(const Call &call) {
   constexpr int kImage = 0, kRois = 1, kBatches = 2, kResult = 3;
   int64_t channels = call.dim(kImage, 1), height = call.dim(kImage, 2), width = call.dim(kImage, 3);
@@ -39,11 +73,10 @@ template <typename T> static void roiAlign(const Call &call) {
   bool maximum = call.params[0], half = call.params[2];
   T scale = T(call.fparams[0]), offset = half ? T(0.5) : T(0);
   for (int64_t unit = call.begin; unit < call.end; ++unit) {
-    int64_t roi = unit / channels, channel = unit % channels;
-    int64_t batch = max<int64_t>(min(call.data<const int64_t>(kBatches)[roi], call.dim(kImage, 0) - 1), 0);
-    const T *x = call.data<const T>(kImage) + (batch * channels + channel) * height * width;
-    const T *box = call.data<const T>(kRois) + roi * 4;
-    T *y = call.data<T>(kResult) + unit * rows * columns;
+    int64_t batch = max<int64_t>(min(call.data<const int64_t>(kBatches)[unit], call.dim(kImage, 0) - 1), 0);
+    const T *x = call.data<const T>(kImage) + batch * channels * height * width;
+    const T *box = call.data<const T>(kRois) + unit * 4;
+    T *y = call.data<T>(kResult) + unit * channels * rows * columns;
     T left = box[0] * scale - offset, top = box[1] * scale - offset;
     T roiWidth = box[2] * scale - offset - left, roiHeight = box[3] * scale - offset - top;
     if (!half) {
@@ -59,29 +92,26 @@ template <typename T> static void roiAlign(const Call &call) {
     T count = T(max<int64_t>(down * across, 1));
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t column = 0; column < columns; ++column) {
-        T result = 0;
-        bool first = true;
-        for (int64_t i = 0; i < down; ++i) {
-          Position<T> v(top + T(row) * binHeight + (T(i) + T(0.5)) * binHeight / T(down), height);
-          for (int64_t j = 0; j < across; ++j) {
-            Position<T> h(left + T(column) * binWidth + (T(j) + T(0.5)) * binWidth / T(across), width);
-            T parts[4] = {0, 0, 0, 0};
-            if (v.inside && h.inside) {
-              parts[0] = v.lowWeight * h.lowWeight * x[v.low * width + h.low];
-              parts[1] = v.lowWeight * h.highWeight * x[v.low * width + h.high];
-              parts[2] = v.highWeight * h.lowWeight * x[v.high * width + h.low];
-              parts[3] = v.highWeight * h.highWeight * x[v.high * width + h.high];
-            }
-            if (maximum) {
-              T value = max(max(parts[0], parts[1]), max(parts[2], parts[3]));
-              result = first ? value : max(result, value);
-              first = false;
-            } else {
-              result += parts[0] + parts[1] + parts[2] + parts[3];
-            }
+        T *bin = y + row * columns + column;
+        for (int64_t channel = 0; channel < channels; ++channel)
+          bin[channel * rows * columns] = 0;
+        Samples<T> block;
+        int64_t all = down * across;
+        for (int64_t sample = 0; sample < all; sample += block.count) {
+          block.count = 0;
+          for (int64_t s = sample; s < all && block.count < kSamples; ++s) {
+            T i = T(s / across) + T(0.5), j = T(s % across) + T(0.5);
+            Position<T> v(top + T(row) * binHeight + i * binHeight / T(down), height);
+            Position<T> h(left + T(column) * binWidth + j * binWidth / T(across), width);
+            block.add(v, h, width);
+          }
+          for (int64_t channel = 0; channel < channels; ++channel) {
+            T &to = bin[channel * rows * columns];
+            to = block.reduce(x + channel * height * width, to, maximum, sample == 0);
           }
         }
-        y[row * columns + column] = maximum ? result : result / count;
+        for (int64_t channel = 0; channel < channels && !maximum; ++channel)
+          bin[channel * rows * columns] /= count;
       }
   }
 }
