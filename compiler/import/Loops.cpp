@@ -454,46 +454,56 @@ SmallVector<Value> Importer::buildLoop(AffineExpr trips, ArrayRef<Value> inits, 
   return SmallVector<Value>(op.getOutputs());
 }
 
-/// Scan (opset 9 on): a loop whose trips are the length of what it scans.
+/// Scan: a loop whose trips are the length of what it scans. Before opset 9,
+/// inside a loop over the batch: a length for each element may come first, and
+/// what is scanned is [batch, length, …].
 LogicalResult Importer::importScan(NodeContext &n, Scope &scope, const Opsets &opsets, int depth) {
   const Node &node = n.node;
   const NodeAttribute *attribute = node.find("body");
   int64_t scanned = n.getInt("num_scan_inputs", 0);
-  if (n.opset < 9)
-    return n.unsupported("this version scans batches; export the model with opset 9 or newer");
-  if (!attribute || !attribute->graph || scanned < 1 || scanned > static_cast<int64_t>(n.numInputs()))
+  bool batched = n.opset < 9;
+  size_t first = batched ? 1 : 0; // operand
+  if (!attribute || !attribute->graph || scanned < 1 || scanned + first > n.numInputs())
     return n.malformed("needs a body and num_scan_inputs");
   const Graph &graph = *attribute->graph;
-  size_t states = n.numInputs() - scanned;
-  if (graph.inputs.size() != n.numInputs() || graph.outputs.size() < states)
+  size_t states = n.numInputs() - first - scanned;
+  if (graph.inputs.size() != states + scanned || graph.outputs.size() < states)
     return n.malformed("its body must take and return what the node does");
   size_t outputs = graph.outputs.size() - states;
   auto list = [&](StringRef name, size_t count) -> std::optional<SmallVector<int64_t>> {
     auto values = n.getInts(name).value_or(SmallVector<int64_t>(count, 0));
     return values.size() == count ? std::optional(values) : std::nullopt;
   };
-  auto inputAxes = list("scan_input_axes", scanned), inputDirections = list("scan_input_directions", scanned);
+  auto inputAxes = list("scan_input_axes", scanned),
+       inputDirections = list(batched ? "directions" : "scan_input_directions", scanned);
   auto outputAxes = list("scan_output_axes", outputs), outputDirections = list("scan_output_directions", outputs);
   if (!inputAxes || !inputDirections || !outputAxes || !outputDirections)
     return n.malformed("needs one axis and direction per scan input and output");
-  for (size_t i = 0; i < n.numInputs(); ++i)
-    if (!n.has(i) || (i >= states && n.rank(i) == 0))
+  for (size_t i = first; i < n.numInputs(); ++i)
+    if (!n.has(i) || n.rank(i) < static_cast<int64_t>(first + (i >= first + states ? 1 : 0)))
       return n.malformed("input " + Twine(i) + " is left out, or has no axis to scan");
-  AffineExpr trips;
+  AffineExpr trips, batch;
   for (int64_t i = 0; i < scanned; ++i) {
-    auto axis = n.axis((*inputAxes)[i], n.rank(states + i));
+    size_t operand = first + states + i;
+    auto axis = n.axis((*inputAxes)[i], n.rank(operand) - first);
     if (failed(axis))
       return failure();
     (*inputAxes)[i] = *axis;
-    AffineExpr length = n.type(states + i).getDim(*axis);
-    if (trips && !n.same(trips, length))
+    AffineExpr length = n.type(operand).getDim(first + *axis);
+    if (trips && !n.assumeEqual(trips, length))
       return n.malformed("what it scans has several lengths: " + n.print(trips) + ", " + n.print(length));
-    trips = length;
+    trips = trips ? trips : length;
   }
-  SmallVector<Value> inits;
-  for (size_t i = 0; i < states; ++i)
-    inits.push_back(n.in(i));
+  for (size_t i = batched && !n.has(0) ? 1 : 0; batched && i < n.numInputs(); ++i) {
+    batch = batch ? batch : n.type(first + states).getDim(0);
+    if (n.rank(i) < 1 || !n.assumeEqual(n.type(i).getDim(0), batch))
+      return n.malformed("input " + Twine(i) + " has not the batch's size " + n.print(batch));
+  }
+  if (batched && n.has(0) && (n.rank(0) != 1 || llvm::is_contained(*inputDirections, 1)))
+    return n.unsupported("lengths for each element of the batch together with reverse directions");
   bool poisoned = false;
+  Value lastTrip; // of this element of the batch; null: all the same
+  SmallVector<Value> wholes;
   std::string wrong;
   auto step = [&](AffineExpr iteration, ArrayRef<Value> carried, SmallVectorImpl<Value> &results) {
     Scope inner;
@@ -501,7 +511,7 @@ LogicalResult Importer::importScan(NodeContext &n, Scope &scope, const Opsets &o
     for (size_t i = 0; i < states; ++i)
       inner.values[graph.inputs[i].name] = computed(graph.inputs[i].name, carried[i]);
     for (int64_t i = 0; i < scanned; ++i) {
-      Value whole = n.in(states + i);
+      Value whole = n.local(wholes[i]);
       auto type = cast<GraphTensorType>(whole.getType());
       int64_t axis = (*inputAxes)[i];
       SmallVector<AffineExpr> starts(type.getRank(), n.dim(0)), sizes(type.getShape());
@@ -525,14 +535,44 @@ LogicalResult Importer::importScan(NodeContext &n, Scope &scope, const Opsets &o
                 print(cast<GraphTensorType>(value.getType())) + ": one shape is needed";
         value = carried[i];
       }
-      if (i >= states && !stacks(cast<GraphTensorType>(value.getType()))) {
+      if (i >= states && cast<GraphTensorType>(value.getType()).getRank() + first >= GraphTensorType::kMaxRank) {
         wrong = "scan output '" + graph.outputs[i].name + kTooManyDims;
         value = n.scalar(builder.getF32Type(), 0);
+      }
+      if (lastTrip && !poisoned && wrong.empty()) { // beyond the length: states stay, outputs are 0
+        Type i64 = builder.getI64Type();
+        Value runs = n.compare(graph::ComparePredicate::lt, n.dimension(iteration, i64), n.local(lastTrip));
+        value = n.select(runs, value, i < states ? carried[i] : n.scalarLike(value, 0));
       }
       results.push_back(value);
     }
   };
-  SmallVector<Value> values = buildLoop(trips, inits, outputs, step, node.label(), n.loc);
+  auto scan = [&](ArrayRef<Value> operands) {
+    wholes.assign(operands.begin() + states, operands.end());
+    return buildLoop(trips, operands.take_front(states), outputs, step, node.label(), n.loc);
+  };
+  auto scanElement = [&](AffineExpr element, ArrayRef<Value>, SmallVectorImpl<Value> &results) {
+    auto part = [&](size_t i) {
+      SmallVector<AffineExpr> starts(n.rank(i), n.dim(0)), sizes(n.type(i).getShape());
+      starts[0] = element;
+      sizes[0] = n.dim(1);
+      return n.reshape(n.slice(n.in(i), starts, sizes), ArrayRef<AffineExpr>(sizes).drop_front());
+    };
+    if (n.has(0))
+      lastTrip = n.cast(part(0), builder.getI64Type());
+    SmallVector<Value> operands;
+    for (size_t i = first; i < n.numInputs(); ++i)
+      operands.push_back(part(i));
+    results.append(scan(operands));
+  };
+  SmallVector<Value> values;
+  if (batched) {
+    values = buildLoop(batch, {}, states + outputs, scanElement, node.label(), n.loc);
+  } else {
+    for (size_t i = 0; i < n.numInputs(); ++i)
+      values.push_back(n.in(i));
+    values = scan(values);
+  }
   if (poisoned)
     return failure(); // said where it happened
   if (!wrong.empty())

@@ -32,7 +32,7 @@ static FailureOr<Value> likelihoodLoss(NodeContext &n, Value scores) {
   Value loss = n.make<graph::NegOp>(n.reshape(picked, shape));
   Value weight;
   if (n.has(2)) {
-    if (n.rank(2) != 1 || n.element(2) != n.element(0) || !n.same(n.type(2).getDim(0), n.type(0).getDim(1)))
+    if (n.rank(2) != 1 || n.element(2) != n.element(0) || !n.assumeEqual(n.type(2).getDim(0), n.type(0).getDim(1)))
       return n.malformed("the weight must have one value per class");
     weight = n.make<graph::GatherOp>(n.in(2), target, 0);
   }

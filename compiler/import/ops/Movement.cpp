@@ -1,4 +1,5 @@
 // Operators that rearrange whole tensors: reshapes, permutations, stretching.
+#include "compiler/import/ops/Dimensions.h"
 #include "compiler/import/ops/Measured.h"
 
 using namespace mlir;
@@ -88,11 +89,16 @@ static LogicalResult reshape(NodeContext &n) {
       return n.malformed("-1 beside a size of 0");
     auto size = divideProducts(n, n.type(0).getShape(), others);
     if (!size) {
-      bool constant = n.type(0).hasStaticShape() && llvm::all_of(others, llvm::IsaPred<AffineConstantExpr>);
-      return constant ? n.malformed("the input's elements cannot be divided evenly over the new shape")
-                      : n.unsupported("-1 stands for " + n.print(n.type(0).getNumElements()) +
-                                      " elements divided by the other sizes, which may not be even; fix a dimension "
-                                      "with --dim");
+      if (n.type(0).hasStaticShape() && llvm::all_of(others, llvm::IsaPred<AffineConstantExpr>))
+        return n.malformed("the input's elements cannot be divided evenly over the new shape");
+      // Rounded down; whether it was even is checked while the model runs.
+      AffineExpr rest = n.dim(1);
+      for (AffineExpr d : others)
+        rest = rest * d;
+      rest = n.simplify(rest);
+      if (n.symbols.range(rest).lower < 1)
+        return n.unsupported("-1 beside sizes that may be 0: " + n.print(rest));
+      size = n.simplify(n.simplify(n.type(0).getNumElements()).floorDiv(rest));
     }
     target[*open] = *size;
   }
@@ -134,7 +140,7 @@ static LogicalResult squeeze(NodeContext &n) {
   for (int64_t i = 0; i < n.rank(0); ++i) {
     if (!llvm::is_contained(chosen, i))
       shape.push_back(n.type(0).getDim(i));
-    else if (!n.same(n.type(0).getDim(i), n.dim(1)))
+    else if (!n.assumeEqual(n.type(0).getDim(i), n.dim(1)))
       return n.malformed("dimension " + Twine(i) + " is " + n.print(n.type(0).getDim(i)) + ", not 1");
   }
   return reshapeTo(n, shape);
@@ -184,6 +190,9 @@ static LogicalResult expand(NodeContext &n) {
   for (size_t i = 0; i < values->size(); ++i) {
     AffineExpr want = (*values)[i], &d = shape[shape.size() - values->size() + i];
     if (want == 1 || n.same(want, d))
+      continue;
+    // Neither is 1: they must be equal.
+    if (n.symbols.range(d).lower > 1 && n.symbols.range(want).lower > 1 && n.assumeEqual(d, want))
       continue;
     if (d != 1)
       return n.symbols.equal(want, d) == false && n.symbols.equal(want, n.dim(1)) == false
@@ -259,17 +268,26 @@ static LogicalResult concat(NodeContext &n) {
   return success();
 }
 
+/// `x` with dimension `d` written as a multiple of `count`; null where it never
+/// is one. Checked while the model runs where it may be.
+static Value evenly(NodeContext &n, Value x, int64_t d, int64_t count) {
+  AffineExpr size = n.typeOf(x).getDim(d);
+  if (graph::divideExactly(size, n.dim(count)))
+    return x;
+  return withDim(n, x, d, n.simplify(size.floorDiv(count) * count));
+}
+
 /// Splits channels into blocks of `b`·`b` and moves them into space, or back.
 static LogicalResult depthToSpace(NodeContext &n) {
   int64_t b = n.getInt("blocksize", 0);
-  auto channels = n.rank(0) == 4 ? n.type(0).getStaticDim(1) : std::nullopt;
-  if (!channels || b < 1 || b > 1 << 15 || *channels % (b * b))
-    return n.malformed("needs a rank-4 input whose constant channels are a multiple of blocksize squared");
-  ArrayRef<AffineExpr> s = n.type(0).getShape();
-  AffineExpr block = n.dim(b), depth = n.dim(*channels / (b * b));
+  Value x = n.in(0);
+  if (n.rank(0) != 4 || b < 1 || b > 1 << 15 || !(x = evenly(n, x, 1, b * b)))
+    return n.malformed("needs a rank-4 input whose channels are a multiple of blocksize squared");
+  SmallVector<AffineExpr> s(n.typeOf(x).getShape());
+  AffineExpr block = n.dim(b), depth = n.simplify(s[1].floorDiv(b * b));
   bool crd = n.getString("mode", "DCR") == "CRD";
-  Value x = crd ? n.reshape(n.in(0), {s[0], depth, block, block, s[2], s[3]})
-                : n.reshape(n.in(0), {s[0], block, block, depth, s[2], s[3]});
+  x = crd ? n.reshape(x, {s[0], depth, block, block, s[2], s[3]})
+          : n.reshape(x, {s[0], block, block, depth, s[2], s[3]});
   SmallVector<int64_t> perm = {0, 1, 4, 2, 5, 3};
   if (!crd)
     perm = {0, 3, 4, 1, 5, 2};
@@ -279,15 +297,13 @@ static LogicalResult depthToSpace(NodeContext &n) {
 
 static LogicalResult spaceToDepth(NodeContext &n) {
   int64_t b = n.getInt("blocksize", 0);
-  if (n.rank(0) != 4 || b < 1 || b > 1 << 15)
-    return n.malformed("needs a rank-4 input and a positive blocksize");
-  ArrayRef<AffineExpr> s = n.type(0).getShape();
-  auto height = graph::divideExactly(s[2], n.dim(b)), width = graph::divideExactly(s[3], n.dim(b));
-  if (!height || !width)
-    return n.unsupported("height and width must be multiples of blocksize for every input");
-  AffineExpr block = n.dim(b);
-  Value x = n.reshape(n.in(0), {s[0], s[1], *height, block, *width, block});
-  n.out(0, n.reshape(n.transpose(x, {0, 3, 5, 1, 2, 4}), {s[0], n.simplify(s[1] * (b * b)), *height, *width}));
+  Value x = n.in(0);
+  if (n.rank(0) != 4 || b < 1 || b > 1 << 15 || !(x = evenly(n, x, 2, b)) || !(x = evenly(n, x, 3, b)))
+    return n.malformed("needs a rank-4 input whose height and width are multiples of a positive blocksize");
+  SmallVector<AffineExpr> s(n.typeOf(x).getShape());
+  AffineExpr block = n.dim(b), height = n.simplify(s[2].floorDiv(b)), width = n.simplify(s[3].floorDiv(b));
+  x = n.reshape(x, {s[0], s[1], height, block, width, block});
+  n.out(0, n.reshape(n.transpose(x, {0, 3, 5, 1, 2, 4}), {s[0], n.simplify(s[1] * (b * b)), height, width}));
   return success();
 }
 

@@ -1,5 +1,5 @@
 // Normalisations, decomposed into reductions and arithmetic.
-#include "compiler/import/NodeContext.h"
+#include "compiler/import/ops/Dimensions.h"
 #include <cmath>
 
 using namespace mlir;
@@ -68,7 +68,7 @@ static LogicalResult normalisePositions(NodeContext &n) {
 
 /// Normalises with the batch's own mean and variance. Further results are the
 /// running statistics, then (before opset 14) those of the batch.
-static LogicalResult trainBatchNormalization(NodeContext &n) {
+static LogicalResult trainBatchNormalization(NodeContext &n, Value x) {
   int64_t rank = n.rank(0);
   SmallVector<int64_t> axes = {0};
   for (int64_t i = 2; i < rank; ++i)
@@ -76,7 +76,7 @@ static LogicalResult trainBatchNormalization(NodeContext &n) {
   Type type = n.element(0);
   // f16 and bf16 are summed in f32.
   bool narrow = type.isF16() || type.isBF16();
-  Value x = narrow ? n.cast(n.in(0), n.b.getF32Type()) : n.in(0);
+  x = narrow ? n.cast(x, n.b.getF32Type()) : x;
   auto [centred, variance] = centre(n, x, axes);
   Value mean = n.reduce(ReduceKind::mean, x, axes);
   Value result = n.cast(rsqrtDivide(n, centred, variance, n.getFloat("epsilon", 1e-5f)), type);
@@ -88,8 +88,7 @@ static LogicalResult trainBatchNormalization(NodeContext &n) {
   Value batch[] = {mean, variance};
   for (size_t i : {0, 1}) {
     Type own = n.element(3 + i);
-    Value v = n.cast(n.reshape(batch[i], {n.type(0).getDim(1)}), own);
-    Value before = n.reshape(n.in(3 + i), {n.type(0).getDim(1)});
+    Value before = n.in(3 + i), v = n.cast(n.reshape(batch[i], n.type(3 + i).getShape()), own);
     n.out(1 + i, n.add(n.mul(before, n.scalar(own, momentum)), n.mul(v, n.scalar(own, 1 - momentum))));
     n.out(3 + i, v);
   }
@@ -111,11 +110,13 @@ static LogicalResult batchNormalization(NodeContext &n) {
   }
   double epsilon = n.getFloat("epsilon", 1e-5f);
   Value x = n.in(0);
-  for (size_t i = 1; i < 5; ++i)
-    if (n.rank(i) != 1 || !n.same(n.type(i).getDim(0), n.type(0).getDim(1)))
+  for (size_t i = 1; i < 5; ++i) {
+    x = n.rank(i) == 1 ? withDim(n, x, 1, n.type(i).getDim(0)) : Value();
+    if (!x)
       return n.malformed("scale, bias, mean and variance must have one value a channel");
+  }
   if (training)
-    return trainBatchNormalization(n);
+    return trainBatchNormalization(n, x);
   auto scale = floats(n, 1), bias = floats(n, 2), mean = floats(n, 3), variance = floats(n, 4);
   if (scale && bias && mean && variance && n.element(0).isF32()) {
     // Constants: y = x · s + t, computed here in double.

@@ -27,13 +27,12 @@ static FailureOr<Pool> readPool(NodeContext &n) {
   Pool pool{*window, window->padHigh};
   if (failed(checkWindow(n, *window, n.type(0).getShape().drop_front(2))))
     return failure();
-  if (!n.getInt("ceil_mode", 0))
+  // auto_pad SAME says how many windows there are.
+  if (!n.getInt("ceil_mode", 0) || StringRef(n.getString("auto_pad")).starts_with("SAME"))
     return pool;
   for (int64_t i = 0; i < spatial; ++i) {
     Window &w = pool.window;
     int64_t reach = w.dilations[i] * (w.kernel[i] - 1) + 1, s = w.strides[i];
-    if (!w.ownLow.empty() && w.ownHigh[i] != 0)
-      continue; // the last window ends where the pads do
     if (auto size = n.type(0).getStaticDim(i + 2)) {
       int64_t room = *size + w.padLow[i] + w.padHigh[i] - reach;
       int64_t count = room < 0 ? 0 : (room + s - 1) / s + 1;
@@ -42,11 +41,9 @@ static FailureOr<Pool> readPool(NodeContext &n) {
       w.padHigh[i] = std::max<int64_t>((count - 1) * s + reach - *size - w.padLow[i], 0);
       if (w.padHigh[i] < pool.padHigh[i] && (room / s + 1) == count)
         w.padHigh[i] = pool.padHigh[i];
-    } else if (w.padHigh[i] + s - 1 < reach) {
-      w.padHigh[i] += s - 1; // floor((d + s - 1) / s) is the ceiling
     } else {
-      return n.unsupported("ceil_mode on dimension " + n.print(n.type(0).getDim(i + 2)) +
-                           " with pads this large; fix it with --dim");
+      // floor((d + s - 1) / s) is the ceiling; reach - 1: no window beyond the input.
+      w.padHigh[i] = std::min(w.padHigh[i] + s - 1, reach - 1);
     }
   }
   return pool;

@@ -4,20 +4,48 @@
 using namespace mlir;
 using namespace stint;
 using namespace stint::import;
+using graph::GraphTensorType;
 using graph::ReduceKind;
+
+/// A scale or zero point of every block of `block` elements along an axis,
+/// repeated: [.., blocks, ..] -> [.., blocks, block, ..] -> [.., size, ..].
+static FailureOr<Value> blockParameter(NodeContext &n, size_t input, int64_t axis, int64_t block) {
+  if (n.rank(input) != n.rank(0) || n.rank(0) == GraphTensorType::kMaxRank)
+    return n.malformed("block-wise scales and zero points must have the input's rank, at most 7");
+  SmallVector<AffineExpr> whole(n.type(0).getShape()), own = whole, split;
+  AffineExpr size = whole[axis];
+  own[axis] = n.simplify(size.ceilDiv(block));
+  for (auto [wanted, d] : llvm::zip(own, n.type(input).getShape()))
+    if (!n.assumeEqual(wanted, d))
+      return n.malformed("scale or zero point has " + n.print(d) + " values where " + n.print(wanted) +
+                         " blocks of the input are");
+  split = own;
+  split.insert(split.begin() + axis + 1, n.dim(1));
+  Value v = n.reshape(n.in(input), split);
+  split[axis + 1] = n.dim(block);
+  own[axis] = n.simplify(own[axis] * block);
+  v = n.reshape(n.broadcast(v, split), own);
+  SmallVector<AffineExpr> starts(n.rank(0), n.dim(0));
+  return n.same(own[axis], size) ? n.reshape(v, whole) : n.slice(v, starts, whole); // the last block may be short
+}
 
 /// A scale or zero point shaped to broadcast along `axis`.
 static FailureOr<Value> parameter(NodeContext &n, size_t input) {
+  int64_t block = n.getInt("block_size", 0);
   if (n.rank(input) == 0)
     return n.in(input);
-  if (n.rank(input) != 1)
-    return n.unsupported("block-wise scales");
-  if (n.type(input).getDim(0) == 1)
+  if (n.rank(input) == 1 && n.type(input).getDim(0) == 1 && block == 0)
     return n.reshape(n.in(input), {});
   auto axis = n.axis(n.getInt("axis", 1), n.rank(0));
   if (failed(axis))
     return failure();
-  if (!n.same(n.type(input).getDim(0), n.type(0).getDim(*axis)))
+  if (block < 0 || block > int64_t(1) << 40)
+    return n.malformed("block_size is out of range");
+  if (block > 0)
+    return blockParameter(n, input, *axis, block);
+  if (n.rank(input) != 1)
+    return n.malformed("scale or zero point must be one number or a list; blocks need block_size");
+  if (!n.assumeEqual(n.type(input).getDim(0), n.type(0).getDim(*axis)))
     return n.malformed("scale or zero point has not one value per slice of the axis");
   SmallVector<AffineExpr> shape(n.rank(0), n.dim(1));
   shape[*axis] = n.type(0).getDim(*axis);

@@ -5,7 +5,7 @@
 // Steps at or after a sequence's length leave its state alone and give zeros.
 // The reverse direction walks from the last step to the first, which with this
 // rule is each sequence reversed by its own length.
-#include "compiler/import/NodeContext.h"
+#include "compiler/import/ops/Dimensions.h"
 
 using namespace mlir;
 using namespace stint;
@@ -122,11 +122,11 @@ LogicalResult Recurrent::read(int64_t gateCount, ArrayRef<StringRef> functions) 
   auto shape = n.type(0).getShape();
   steps = shape[batchFirst ? 1 : 0];
   batch = shape[batchFirst ? 0 : 1];
-  inputs = shape[2];
+  inputs = n.type(1).getDim(2);
   auto is = [&](size_t i, ArrayRef<AffineExpr> wanted) {
     return n.rank(i) == static_cast<int64_t>(wanted.size()) && n.element(i) == element &&
            llvm::all_of(llvm::zip(n.type(i).getShape(), wanted),
-                        [&](auto pair) { return n.same(std::get<0>(pair), std::get<1>(pair)); });
+                        [&](auto pair) { return n.assumeEqual(std::get<0>(pair), std::get<1>(pair)); });
   };
   AffineExpr d = n.dim(directions);
   if (!is(1, {d, n.dim(gates * hidden), inputs}) || !is(2, {d, n.dim(gates * hidden), n.dim(hidden)}) ||
@@ -156,11 +156,19 @@ LogicalResult Recurrent::read(int64_t gateCount, ArrayRef<StringRef> functions) 
     activations.push_back(f);
   }
 
-  x = n.in(0);
+  x = withDim(n, n.in(0), 2, inputs);
+  if (!x)
+    return n.malformed("W must have a column for each input");
+  SmallVector<AffineExpr> state = {d, batch, n.dim(hidden)};
+  if (batchFirst)
+    std::swap(state[0], state[1]);
+  for (size_t i : {5, 6})
+    if (n.has(i) && !is(i, state))
+      return n.malformed("the states must be [directions, batch, hidden]");
   if (batchFirst)
     x = n.transpose(x, {1, 0, 2});
   if (n.has(4)) {
-    if (n.rank(4) != 1 || !graph::isIndex(n.element(4)))
+    if (n.rank(4) != 1 || !graph::isIndex(n.element(4)) || !n.assumeEqual(n.type(4).getDim(0), batch))
       return n.malformed("sequence_lens must be integers, one per batch");
     lengths = n.reshape(n.cast(n.in(4), n.b.getI64Type()), {batch, n.dim(1)});
   }
@@ -313,7 +321,8 @@ static LogicalResult lstm(NodeContext &n) {
     return failure();
   int64_t h = r.hidden;
   bool coupled = n.getInt("input_forget", 0) != 0;
-  if (n.has(7) && (n.rank(7) != 2 || !n.same(n.type(7).getDim(1), n.dim(3 * h))))
+  if (n.has(7) && (n.rank(7) != 2 || !n.assumeEqual(n.type(7).getDim(0), n.dim(r.directions)) ||
+                   !n.assumeEqual(n.type(7).getDim(1), n.dim(3 * h))))
     return n.malformed("P must be [directions, 3 * hidden]");
   auto biases = [&](int64_t d) {
     Value w = r.bias(d, false), u = r.bias(d, true);

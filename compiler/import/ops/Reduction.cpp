@@ -59,7 +59,7 @@ static LogicalResult reduceNode(NodeContext &n) {
   if (graph::isBool(type) && op != "Max" && op != "Min")
     return n.malformed("booleans have max and min only");
   if (graph::isInteger(type) && op.starts_with("Log"))
-    return n.unsupported("logarithms of integers");
+    x = n.cast(x, n.b.getF64Type());
   auto sum = [&](Value v) { return axes->empty() ? v : n.reduce(ReduceKind::sum, v, *axes); };
   Value result;
   if (op == "Sum" || op == "L1" || op == "SumSquare" || op == "L2" || op == "LogSum") {
@@ -80,7 +80,7 @@ static LogicalResult reduceNode(NodeContext &n) {
   } else {
     result = n.reduce(op == "Max" ? ReduceKind::max : op == "Min" ? ReduceKind::min : ReduceKind::prod, x, *axes);
   }
-  finish(n, result, *axes);
+  finish(n, n.cast(result, type), *axes);
   return success();
 }
 

@@ -2,8 +2,9 @@
 // are arithmetic on a counter; a gather takes the elements and, for linear and
 // cubic modes, weights mix them.
 //
-// Coordinates are computed in f64 for the exact ratios of integer sizes, as a
-// rounding error at a half changes which element "nearest" takes.
+// Coordinates are computed in f64. In mode "nearest", where a rounding error
+// changes which element is taken, they are computed as ONNX Runtime does: in f32,
+// in its order.
 //
 // Antialiasing, where an axis shrinks, stretches the filter over as many
 // elements as it shrinks by, and makes its weights sum to 1.
@@ -20,7 +21,8 @@ namespace {
 struct Axis {
   int64_t axis;
   AffineExpr in, out;
-  double scale = 1; // as given; 0: out / in
+  double scale = 1;  // as given; 0: out / in
+  Value common = {}; // f64, in place of both: the scale of all axes
   double roiStart = 0, roiEnd = 1;
 };
 
@@ -32,11 +34,12 @@ public:
 private:
   LogicalResult readSizes();
   LogicalResult keepAspectRatio(StringRef policy);
+  LogicalResult keepDynamicAspectRatio(bool smallest);
   /// floor(in · scale), as f32 computes it, or null where it has no form.
   AffineExpr scaledSize(AffineExpr in, double scale);
   LogicalResult readRoi();
   Value f(double v) { return n.scalar(f64, v); }
-  /// Source coordinates, [out] f64.
+  /// Source coordinates, [out] f64; f32 in mode nearest.
   FailureOr<Value> coordinates(const Axis &a);
   Value resizeNearest(Value x, const Axis &a, Value at);
   LogicalResult interpolate(Value &x, const Axis &a, Value at);
@@ -85,23 +88,52 @@ AffineExpr Resizer::scaledSize(AffineExpr in, double scale) {
   return {};
 }
 
-/// One scale for all axes: the smallest or largest that 'sizes' comes to.
+/// One scale for all axes: the smallest or largest that 'sizes' comes to, in f32
+/// as ONNX Runtime has it.
 LogicalResult Resizer::keepAspectRatio(StringRef policy) {
   if (policy != "not_larger" && policy != "not_smaller")
     return n.malformed("unknown keep_aspect_ratio_policy '" + policy + "'");
-  std::optional<double> scale;
+  bool smallest = policy == "not_larger", constant = true;
   for (const Axis &a : axes) {
-    auto in = dyn_cast<AffineConstantExpr>(a.in), out = dyn_cast<AffineConstantExpr>(a.out);
-    if (!in || !out)
-      return n.unsupported("keep_aspect_ratio_policy with dynamic sizes; fix them with --dim");
-    if (in.getValue() < 1)
-      return n.malformed("keep_aspect_ratio_policy of an empty dimension");
-    double own = static_cast<double>(out.getValue()) / static_cast<double>(in.getValue());
-    scale = !scale ? own : policy == "not_larger" ? std::min(*scale, own) : std::max(*scale, own);
+    constant &= isa<AffineConstantExpr>(a.in) && isa<AffineConstantExpr>(a.out);
+    if (n.symbols.range(a.in).lower < 1)
+      return n.unsupported("keep_aspect_ratio_policy of dimension " + n.print(a.in) + ", which may be empty");
+  }
+  if (!constant)
+    return keepDynamicAspectRatio(smallest);
+  std::optional<float> scale;
+  auto value = [](AffineExpr e) { return static_cast<float>(cast<AffineConstantExpr>(e).getValue()); };
+  for (const Axis &a : axes) {
+    float own = value(a.out) / value(a.in);
+    scale = !scale ? own : smallest ? std::min(*scale, own) : std::max(*scale, own);
   }
   for (Axis &a : axes) {
     a.scale = *scale;
-    a.out = n.dim(std::llround(*scale * static_cast<double>(cast<AffineConstantExpr>(a.in).getValue())));
+    a.out = n.dim(std::llround(*scale * value(a.in)));
+  }
+  return success();
+}
+
+/// The same while the model runs: the result's sizes are data.
+LogicalResult Resizer::keepDynamicAspectRatio(bool smallest) {
+  Type f32 = n.b.getF32Type();
+  Value scale;
+  double largest = 0; // that the scale may be
+  for (const Axis &a : axes) {
+    Value own = n.div(n.dimension(a.out, f32), n.dimension(a.in, f32));
+    scale = !scale ? own : smallest ? n.min(scale, own) : n.max(scale, own);
+    largest = std::max(largest,
+                       static_cast<double>(n.symbols.upper(a.out)) / static_cast<double>(n.symbols.range(a.in).lower));
+  }
+  for (Axis &a : axes) {
+    Value exact = n.cast(n.mul(scale, n.dimension(a.in, f32)), f64);
+    Value count = n.cast(n.make<graph::FloorOp>(n.add(exact, f(0.5))), i64);
+    double most = std::ceil(largest * static_cast<double>(n.symbols.upper(a.in))) + 1;
+    if (!smallest && most > 1e12)
+      return n.unsupported("keep_aspect_ratio_policy not_smaller with bounds this wide; narrow them with --dim");
+    AffineExpr limit = smallest ? a.out : n.dim(static_cast<int64_t>(most));
+    a.common = n.cast(scale, f64);
+    a.out = n.dataDependent(n.reshape(count, {n.dim(1)}), limit, 0, a.axis);
   }
   return success();
 }
@@ -174,38 +206,40 @@ LogicalResult Resizer::readRoi() {
 }
 
 FailureOr<Value> Resizer::coordinates(const Axis &a) {
-  Value i = n.cast(n.iota({a.out}, 0), f64);
-  Value in = n.dimension(a.in, f64), out = n.dimension(a.out, f64);
-  Value scale = a.scale == 0 ? n.div(out, in) : f(a.scale);
+  Type work = mode == "nearest" ? n.b.getF32Type() : f64;
+  auto w = [&](double v) { return n.scalar(work, v); };
+  Value i = n.cast(n.iota({a.out}, 0), work);
+  Value in = n.dimension(a.in, work), out = n.dimension(a.out, work);
+  Value scale = a.common ? n.cast(a.common, work) : a.scale == 0 ? n.div(out, in) : w(a.scale);
   if (transform == "asymmetric")
     return n.div(i, scale);
   if (transform == "half_pixel" || transform == "pytorch_half_pixel") {
-    Value position = n.sub(n.div(n.add(i, f(0.5)), scale), f(0.5));
+    Value position = n.sub(n.div(n.add(i, w(0.5)), scale), w(0.5));
     if (transform == "pytorch_half_pixel") // one element: its coordinate is 0
-      position = n.select(n.compare(ComparePredicate::le, out, f(1)), f(0), position);
+      position = n.select(n.compare(ComparePredicate::le, out, w(1)), w(0), position);
     return position;
   }
   if (transform == "half_pixel_symmetric") {
-    Value exact = n.mul(scale, in); // output size before rounding
-    Value adjustment = n.div(out, exact), centre = n.mul(in, f(0.5));
-    Value offset = n.mul(centre, n.sub(f(1), adjustment));
-    return n.sub(n.add(n.div(n.add(i, f(0.5)), scale), offset), f(0.5));
+    Value exact = n.mul(scale, in); // output's size before rounding
+    Value adjustment = n.div(out, exact), centre = n.mul(in, w(0.5));
+    Value offset = n.mul(centre, n.sub(w(1), adjustment));
+    return n.sub(n.add(n.div(n.add(i, w(0.5)), scale), offset), w(0.5));
   }
   if (transform == "align_corners") {
     // ONNX takes the size before it is rounded down where a scale is given.
-    Value exact = a.scale == 0 ? out : n.mul(scale, in);
-    Value one = n.compare(ComparePredicate::le, out, f(1)); // one element: its coordinate is 0
-    Value last = n.select(one, f(1), n.sub(exact, f(1)));
-    return n.div(n.mul(i, n.sub(in, f(1))), last);
+    Value exact = a.scale == 0 && !a.common ? out : n.mul(scale, in);
+    Value one = n.compare(ComparePredicate::le, out, w(1)); // one element: its coordinate is 0
+    Value last = n.select(one, w(1), n.sub(exact, w(1)));
+    return n.div(n.mul(i, n.sub(in, w(1))), last);
   }
   if (transform == "tf_half_pixel_for_nn")
-    return n.div(n.add(i, f(0.5)), scale);
+    return n.div(n.add(i, w(0.5)), scale);
   if (transform == "tf_crop_and_resize") {
-    Value size = n.sub(in, f(1));
-    Value one = n.compare(ComparePredicate::le, out, f(1));
-    Value step = n.div(n.mul(f(a.roiEnd - a.roiStart), size), n.select(one, f(1), n.sub(out, f(1))));
-    Value many = n.add(n.mul(f(a.roiStart), size), n.mul(i, step));
-    return n.select(one, n.mul(f(0.5 * (a.roiStart + a.roiEnd)), size), many);
+    Value size = n.sub(in, w(1));
+    Value one = n.compare(ComparePredicate::le, out, w(1));
+    Value steps = n.mul(n.mul(i, w(a.roiEnd - a.roiStart)), size);
+    Value many = n.add(n.mul(w(a.roiStart), size), n.div(steps, n.select(one, w(1), n.sub(out, w(1)))));
+    return n.select(one, n.mul(w(0.5 * (a.roiStart + a.roiEnd)), size), many);
   }
   return n.unsupported("coordinate_transformation_mode " + transform);
 }
@@ -214,6 +248,7 @@ Value Resizer::resizeNearest(Value x, const Axis &a, Value at) {
   std::string rounding = n.getString("nearest_mode", "round_prefer_floor");
   if (n.opset < 11 || n.node.opType == "Upsample")
     rounding = "floor";
+  at = n.cast(at, f64);
   Value index = rounding == "floor"               ? n.make<graph::FloorOp>(at)
                 : rounding == "ceil"              ? n.make<graph::CeilOp>(at)
                 : rounding == "round_prefer_ceil" ? n.make<graph::FloorOp>(n.add(at, f(0.5)))
@@ -243,31 +278,34 @@ Value Resizer::filter(Value distance) {
 LogicalResult Resizer::interpolate(Value &x, const Axis &a, Value at) {
   double reach = mode == "cubic" ? 2 : 1, shrink = 1;
   bool antialias = n.getInt("antialias", 0) != 0, exclude = n.getInt("exclude_outside", 0) != 0;
-  if (antialias && a.scale != 0) {
+  Value factor; // what distances shrink by; null: 1
+  if (antialias && !a.common && a.scale != 0) {
     shrink = std::min(a.scale, 1.0);
-  } else if (antialias && n.symbols.lessEqual(a.in, a.out) != true) {
+    if (shrink < 1)
+      factor = f(shrink);
+  } else if (antialias && (a.common || n.symbols.lessEqual(a.in, a.out) != true)) {
     auto ratio = graph::divideExactly(a.in, a.out);
-    auto whole = ratio ? dyn_cast<AffineConstantExpr>(*ratio) : AffineConstantExpr();
-    auto in = dyn_cast<AffineConstantExpr>(a.in), out = dyn_cast<AffineConstantExpr>(a.out);
-    if (in && out && out.getValue() > 0)
-      shrink = static_cast<double>(out.getValue()) / static_cast<double>(in.getValue());
-    else if (whole)
-      shrink = 1 / static_cast<double>(whole.getValue());
-    else
-      return n.unsupported("antialias from dimension " + n.print(a.in) + " to " + n.print(a.out) +
-                           ", whose ratio varies; fix it with --dim");
+    auto whole = ratio && !a.common ? dyn_cast<AffineConstantExpr>(*ratio) : AffineConstantExpr();
+    // The most it may be; elements that are too far away weigh 0.
+    shrink = whole ? 1 / static_cast<double>(whole.getValue())
+                   : std::min(static_cast<double>(std::max<int64_t>(n.symbols.range(a.out).lower, 1)) /
+                                  static_cast<double>(n.symbols.upper(a.in)),
+                              1.0);
+    Value own = a.common ? a.common : n.div(n.dimension(a.out, f64), n.dimension(a.in, f64));
+    factor = n.min(own, f(1));
   }
-  bool narrow = shrink == 1;
+  bool narrow = !factor;
   auto first = static_cast<int64_t>(std::floor(-reach / shrink)) + 1;
   if (2 - 2 * first > 128)
-    return n.unsupported("antialias over more than 128 elements");
+    return n.unsupported("antialias of dimension " + n.print(a.in) + " to " + n.print(a.out) +
+                         ", over more than 128 elements; narrow the bounds with --dim");
   Value low = n.make<graph::FloorOp>(at), fraction = n.sub(at, low), index = n.cast(low, i64);
   SmallVector<Value> indices, weights;
   Value total;
   for (int64_t k = first; k < 2 - first; ++k) {
     indices.push_back(n.add(index, n.scalar(i64, static_cast<double>(k))));
     Value distance = n.sub(f(static_cast<double>(k)), fraction);
-    Value weight = filter(narrow ? distance : n.mul(distance, f(shrink)));
+    Value weight = filter(narrow ? distance : n.mul(distance, factor));
     if (exclude) {
       Value inside = n.make<graph::AndOp>(n.compare(ComparePredicate::ge, indices.back(), n.scalar(i64, 0)),
                                           n.compare(ComparePredicate::lt, indices.back(), n.dimension(a.in, i64)));
@@ -303,7 +341,7 @@ LogicalResult Resizer::run() {
     x = n.cast(x, n.b.getF32Type());
   for (const Axis &a : axes) {
     bool whole = transform != "tf_crop_and_resize" || (a.roiStart == 0 && a.roiEnd == 1);
-    if (whole && n.same(a.in, a.out) && (a.scale == 0 || a.scale == 1))
+    if (whole && !a.common && n.same(a.in, a.out) && (a.scale == 0 || a.scale == 1))
       continue;
     if (n.symbols.range(a.in).lower < 1)
       return n.unsupported("dimension " + n.print(a.in) + " may be empty");
@@ -331,9 +369,9 @@ LogicalResult Resizer::run() {
     else if (failed(interpolate(x, a, *at)))
       return failure();
     if (transform == "tf_crop_and_resize") { // outside the input: a given value
-      Value last = n.dimension(n.simplify(a.in - 1), f64);
-      Value out =
-          n.make<graph::OrOp>(n.compare(ComparePredicate::lt, *at, f(0)), n.compare(ComparePredicate::gt, *at, last));
+      Value place = n.cast(*at, f64), last = n.dimension(n.simplify(a.in - 1), f64);
+      Value out = n.make<graph::OrOp>(n.compare(ComparePredicate::lt, place, f(0)),
+                                      n.compare(ComparePredicate::gt, place, last));
       x = n.select(alongAxis(out, a, n.typeOf(x).getRank()), n.scalarLike(x, n.getFloat("extrapolation_value", 0)), x);
     }
   }

@@ -46,7 +46,7 @@ static LogicalResult scatterElements(NodeContext &n) {
   if (n.rank(1) != rank || n.rank(2) != rank)
     return n.malformed("data, indices and updates must have one rank");
   for (int64_t i = 0; i < rank; ++i) {
-    if (!n.same(n.type(1).getDim(i), n.type(2).getDim(i)))
+    if (!n.assumeEqual(n.type(1).getDim(i), n.type(2).getDim(i)))
       return n.malformed("indices and updates must have one shape");
     if (i != *axis && n.symbols.lessEqual(n.type(1).getDim(i), n.type(0).getDim(i)) != true)
       return n.unsupported("indices may be larger than data in dimension " + Twine(i));
@@ -64,7 +64,7 @@ static LogicalResult scatterND(NodeContext &n) {
   if (static_cast<int64_t>(shape.size()) != n.rank(2))
     return n.malformed("updates have the wrong rank");
   for (size_t i = 0; i < shape.size(); ++i)
-    if (!n.same(shape[i], n.type(2).getDim(i)))
+    if (!n.assumeEqual(shape[i], n.type(2).getDim(i)))
       return n.malformed("dimension " + Twine(i) + " of updates must be " + n.print(shape[i]));
   return emitScatter(n, "scatter_nd", {}, 0);
 }

@@ -95,8 +95,9 @@ static LogicalResult unique(NodeContext &n) {
 }
 
 static LogicalResult nonMaxSuppression(NodeContext &n) {
-  if (n.rank(0) != 3 || n.rank(1) != 3 || n.type(0).getStaticDim(2) != 4 ||
-      !n.same(n.type(0).getDim(0), n.type(1).getDim(0)) || !n.same(n.type(0).getDim(1), n.type(1).getDim(2)))
+  if (n.rank(0) != 3 || n.rank(1) != 3 || !n.assumeEqual(n.type(0).getDim(2), n.dim(4)) ||
+      !n.assumeEqual(n.type(0).getDim(0), n.type(1).getDim(0)) ||
+      !n.assumeEqual(n.type(0).getDim(1), n.type(1).getDim(2)))
     return n.malformed("boxes and scores do not fit each other");
   Type f32 = n.b.getF32Type(), i64 = n.b.getI64Type();
   AffineExpr boxes = n.type(0).getDim(1), most = boxes;

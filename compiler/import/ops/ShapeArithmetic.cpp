@@ -429,6 +429,8 @@ bool Folder::slice() {
     if (axis < 0 || axis >= rank || step == 0 || std::abs(step) > (1 << 30))
       return false;
     int64_t size = result.shape[axis], start = (*starts)[j], end = (*ends)[j];
+    if (step < 0 && (end == std::numeric_limits<int32_t>::max() || end == std::numeric_limits<int64_t>::max()))
+      end = std::numeric_limits<int64_t>::min(); // to the end, as in ONNX Runtime
     start = start < 0 ? std::max<int64_t>(start, -size - 1) + size : start;
     end = end < 0 ? std::max<int64_t>(end, -size - 1) + size : end;
     start = step > 0 ? std::clamp<int64_t>(start, 0, size) : std::clamp<int64_t>(start, -1, size - 1);
@@ -440,7 +442,7 @@ bool Folder::slice() {
     int64_t count = 0;
     for (int64_t o = 0; o < outer; ++o) {
       count = 0;
-      for (int64_t at = start; step > 0 ? at < end : at > end; at += step, ++count)
+      for (int64_t at = start; size > 0 && (step > 0 ? at < end : at > end); at += step, ++count)
         for (int64_t i = 0; i < inner; ++i)
           elements.push_back(result.elements[(o * size + at) * inner + i]);
     }

@@ -1,4 +1,5 @@
 // Operators that take, add or generate parts of tensors.
+#include "compiler/import/ops/Dimensions.h"
 #include "compiler/import/ops/Measured.h"
 
 #include <cmath>
@@ -30,7 +31,7 @@ static std::optional<AffineExpr> maximum(NodeContext &n, AffineExpr a, AffineExp
 static std::optional<AffineExpr> clampIndex(NodeContext &n, AffineExpr index, AffineExpr size, AffineExpr low,
                                             AffineExpr high) {
   graph::Range r = n.symbols.range(index);
-  constexpr int64_t kFar = int64_t(1) << 31; // INT_MAX and friends: to the end
+  constexpr int64_t kFar = int64_t(1) << 31;
   if (r.isPoint() && r.lower >= kFar - 1)
     return high;
   if (r.isPoint() && r.upper <= -kFar + 1)
@@ -96,10 +97,18 @@ static LogicalResult slice(NodeContext &n) {
         return n.unsupported("steps depend on the input");
       step = constant.getValue();
     }
-    if (step == 0 || std::abs(step) > int64_t(1) << 40)
-      return n.malformed("a step is zero or out of range");
+    if (step == 0)
+      return n.malformed("a step is zero");
+    constexpr int64_t kMostStep = int64_t(1) << 40; // takes one element
+    step = std::clamp(step, -kMostStep, kMostStep);
     AffineExpr size = n.type(0).getDim(*axis), zero = n.dim(0), last = n.simplify(size - 1);
     bool forward = step > 0;
+    if (size == 0)
+      continue;
+    // The largest i32 and i64 mean: all there is, in the direction of the step, as in ONNX Runtime.
+    if (!forward && ends[j] &&
+        (ends[j] == std::numeric_limits<int32_t>::max() || ends[j] == std::numeric_limits<int64_t>::max()))
+      ends[j] = n.dim(std::numeric_limits<int64_t>::min());
     stride[*axis] = step;
     std::optional<AffineExpr> start, end, positive;
     if (starts[j] && ends[j]) {
@@ -151,7 +160,13 @@ static LogicalResult split(NodeContext &n) {
   }
   if (sizes.size() != n.node.outputs.size())
     return n.malformed("'split' has not one size per output");
-  AffineExpr start = n.dim(0);
+  AffineExpr sum = n.dim(0), start = n.dim(0);
+  for (AffineExpr size : sizes)
+    sum = sum + size;
+  sum = n.simplify(sum);
+  Value x = n.same(sum, total) ? n.in(0) : withDim(n, n.in(0), *axis, sum);
+  if (!x)
+    return n.malformed("the parts add up to " + n.print(sum) + ", not " + n.print(total));
   for (auto [i, size] : llvm::enumerate(sizes)) {
     if (n.symbols.range(size).lower < 0)
       return n.malformed("part " + Twine(i) + " of " + n.print(size) + " elements may be negative");
@@ -159,12 +174,10 @@ static LogicalResult split(NodeContext &n) {
       SmallVector<AffineExpr> starts(n.rank(0), n.dim(0)), shape(n.type(0).getShape());
       starts[*axis] = start;
       shape[*axis] = size;
-      n.out(i, n.slice(n.in(0), starts, shape));
+      n.out(i, n.slice(x, starts, shape));
     }
     start = n.simplify(start + size);
   }
-  if (!n.same(start, total))
-    return n.malformed("the parts add up to " + n.print(start) + ", not " + n.print(total));
   return success();
 }
 
@@ -202,6 +215,27 @@ static LogicalResult padByValues(NodeContext &n) {
     return failure();
   n.out(0, *result);
   return success();
+}
+
+/// Pads with several turns of a dimension, as far as whole turns go: the pads
+/// that are left fit into what is there then.
+static Value wrapAround(NodeContext &n, Value x, MutableArrayRef<AffineExpr> low, MutableArrayRef<AffineExpr> high) {
+  for (size_t i = 0; i < low.size(); ++i)
+    for (MutableArrayRef<AffineExpr> *side : {&low, &high}) {
+      AffineExpr &p = (*side)[i];
+      AffineExpr size = n.typeOf(x).getDim(i);
+      while (isa<AffineConstantExpr>(p) && isa<AffineConstantExpr>(size) && size != 0 &&
+             n.symbols.lessEqual(p, n.dim(kMostInteger)) == true && n.symbols.lessEqual(p, size) == false) {
+        SmallVector<AffineExpr> before(low.size(), n.dim(0)), shape(n.typeOf(x).getShape());
+        before[i] = side == &low ? size : n.dim(0);
+        shape[i] = n.simplify(size * 2);
+        x = n.make<graph::PadOp>(n.typeOf(x).withShape(shape), x, Value(), graph::PadMode::wrap,
+                                 graph::symbolMap(before, n.context()));
+        p = n.simplify(p - size);
+        size = shape[i];
+      }
+    }
+  return x;
 }
 
 static LogicalResult pad(NodeContext &n) {
@@ -264,6 +298,9 @@ static LogicalResult pad(NodeContext &n) {
                                           : graph::PadMode::constant;
   if (mode == graph::PadMode::constant && name != "constant")
     return n.unsupported("mode '" + name + "'");
+  if (mode == graph::PadMode::wrap)
+    x = wrapAround(n, x, low, high);
+  sizes.assign(n.typeOf(x).getShape().begin(), n.typeOf(x).getShape().end());
   Value value;
   SmallVector<AffineExpr> shape;
   for (int64_t i = 0; i < rank; ++i) {
@@ -342,13 +379,17 @@ static LogicalResult gatherND(NodeContext &n) {
   if (!tuple || batch < 0 || batch >= n.rank(1) || batch + *tuple > rank)
     return n.malformed("indices do not fit the input");
   SmallVector<AffineExpr> shape(n.type(1).getShape().drop_back());
-  for (int64_t i = 0; i < batch; ++i)
-    if (!n.same(n.type(0).getDim(i), shape[i]))
+  Value indices = n.in(1);
+  for (int64_t i = 0; i < batch; ++i) {
+    shape[i] = n.type(0).getDim(i);
+    indices = withDim(n, indices, i, shape[i]);
+    if (!indices)
       return n.malformed("batch dimensions differ");
+  }
   shape.append(n.type(0).getShape().begin() + batch + *tuple, n.type(0).getShape().end());
   if (shape.size() > GraphTensorType::kMaxRank)
     return n.unsupported("a result of more than 8 dimensions");
-  n.out(0, n.make<graph::GatherNDOp>(n.type(0).withShape(shape), n.in(0), n.in(1), batch));
+  n.out(0, n.make<graph::GatherNDOp>(n.type(0).withShape(shape), n.in(0), indices, batch));
   return success();
 }
 
@@ -386,18 +427,26 @@ static LogicalResult eyeLike(NodeContext &n) {
 }
 
 static LogicalResult oneHot(NodeContext &n) {
-  const Known *depthKnown = n.known(1);
-  if (!depthKnown || depthKnown->elements.size() != 1 || !depthKnown->elements[0].expr)
-    return n.unsupported("'depth' depends on the input's values");
-  AffineExpr depth = depthKnown->elements[0].expr;
   int64_t rank = n.rank(0) + 1;
-  if (rank > GraphTensorType::kMaxRank || n.rank(2) != 1 || n.type(2).getDim(0) != 2 ||
-      n.symbols.range(depth).lower < 0)
-    return n.malformed("values must be a pair, depth not negative, the result of at most 8 dimensions");
+  if (rank > GraphTensorType::kMaxRank || n.rank(2) != 1 || !n.assumeEqual(n.type(2).getDim(0), n.dim(2)) ||
+      n.rank(1) > 1 || (n.rank(1) == 1 && !n.assumeEqual(n.type(1).getDim(0), n.dim(1))))
+    return n.malformed("depth must be one number, values a pair, the result of at most 8 dimensions");
   auto axis = n.axis(n.getInt("axis", -1), rank);
   if (failed(axis))
     return failure();
   Type i64 = n.b.getI64Type();
+  AffineExpr depth;
+  const Known *depthKnown = n.known(1);
+  if (depthKnown && depthKnown->elements.size() == 1 && depthKnown->elements[0].expr) {
+    depth = depthKnown->elements[0].expr;
+    if (n.symbols.range(depth).lower < 0)
+      return n.malformed("depth may be negative");
+  } else { // computed while the model runs
+    auto size = n.boundedSize(n.max(n.cast(n.reshape(n.in(1), {}), i64), n.scalar(i64, 0)), 0, *axis);
+    if (failed(size))
+      return failure();
+    depth = *size;
+  }
   SmallVector<AffineExpr> shape(n.type(0).getShape()), line(rank, n.dim(1));
   shape.insert(shape.begin() + *axis, n.dim(1));
   line[*axis] = depth;

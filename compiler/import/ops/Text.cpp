@@ -51,7 +51,8 @@ static LogicalResult tfIdfVectorizer(NodeContext &n) {
   auto pool = n.getInts("pool_int64s");
   std::string mode = n.getString("mode", "TF");
   if (!pool)
-    return n.unsupported("a pool of strings");
+    return n.unsupported(
+        "a pool of strings: there are no tensors of strings; look words up outside the model, and give their numbers");
   if (mode != "TF" && mode != "IDF" && mode != "TFIDF")
     return n.malformed("mode '" + mode + "' does not exist");
   if (n.rank(0) < 1 || n.rank(0) > 2 || !graph::isIndex(n.element(0)))
