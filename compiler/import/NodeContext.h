@@ -164,6 +164,16 @@ public:
   mlir::Value local(mlir::Value value);
 
   // Shapes.
+  /// Whether a tensor can have this shape; reports if not.
+  bool exists(llvm::ArrayRef<mlir::AffineExpr> shape);
+  /// A type with this shape; one without dimensions if no tensor can have it
+  /// (reported).
+  graph::GraphTensorType shaped(llvm::ArrayRef<mlir::AffineExpr> shape, mlir::Type elementType) {
+    return graph::GraphTensorType::get(exists(shape) ? shape : llvm::ArrayRef<mlir::AffineExpr>(), elementType);
+  }
+  graph::GraphTensorType shaped(graph::GraphTensorType type, llvm::ArrayRef<mlir::AffineExpr> shape) {
+    return shaped(shape, type.getElementType());
+  }
   mlir::AffineExpr simplify(mlir::AffineExpr expr) const { return symbols.simplify(expr); }
   bool same(mlir::AffineExpr x, mlir::AffineExpr y) const { return symbols.equal(x, y) == true; }
   /// False if the two dimensions are never equal. Where they are only for some
@@ -188,8 +198,6 @@ private:
     else
       return argument;
   }
-  /// Whether a tensor can have this shape; reports if not.
-  bool exists(llvm::ArrayRef<mlir::AffineExpr> shape);
   /// Whether the values' shapes broadcast; reports if they do not.
   bool broadcast(llvm::ArrayRef<mlir::Value> values);
 

@@ -313,7 +313,7 @@ FailureOr<Value> stint::import::convolveTransposed(NodeContext &n, Value x, Valu
     }
     SmallVector<AffineExpr> none(split.size(), n.dim(0));
     x = n.reshape(x, split);
-    x = n.make<graph::PadOp>(n.typeOf(x).withShape(padded), x, zero, graph::PadMode::constant,
+    x = n.make<graph::PadOp>(n.shaped(n.typeOf(x), padded), x, zero, graph::PadMode::constant,
                              graph::symbolMap(none, n.context()));
     x = n.reshape(x, merged);
   }

@@ -28,7 +28,7 @@ static FailureOr<Value> likelihoodLoss(NodeContext &n, Value scores) {
     target = n.select(valid, target, n.scalar(i64, 0));
   }
   Value picked =
-      n.make<graph::GatherElementsOp>(n.typeOf(scores).withShape(column), scores, n.reshape(target, column), 1);
+      n.make<graph::GatherElementsOp>(n.shaped(n.typeOf(scores), column), scores, n.reshape(target, column), 1);
   Value loss = n.make<graph::NegOp>(n.reshape(picked, shape));
   Value weight;
   if (n.has(2)) {

@@ -201,6 +201,6 @@ FailureOr<Value> stint::import::measuredPad(NodeContext &n, Value x, ArrayRef<Va
     shape.push_back(*size);
     starts.push_back(n.measured(low[i], *size, {0, n.symbols.upper(*size)}, 0, i, ".low"));
   }
-  return n.make<graph::PadOp>(n.typeOf(x).withShape(shape), x, value, graph::PadMode::constant,
+  return n.make<graph::PadOp>(n.shaped(n.typeOf(x), shape), x, value, graph::PadMode::constant,
                               graph::symbolMap(starts, n.context()));
 }

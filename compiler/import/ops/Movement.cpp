@@ -36,11 +36,13 @@ static std::optional<AffineExpr> divideProducts(NodeContext &n, ArrayRef<AffineE
 static LogicalResult reshapeTo(NodeContext &n, SmallVector<AffineExpr> shape) {
   if (static_cast<int64_t>(shape.size()) > GraphTensorType::kMaxRank)
     return n.unsupported("a result of more than 8 dimensions");
+  if (!n.exists(shape))
+    return failure();
   auto left = divideProducts(n, n.type(0).getShape(), shape);
   bool same = left && *left == 1;
-  AffineExpr from = n.type(0).getNumElements(), to = n.type(0).withShape(shape).getNumElements();
+  AffineExpr from = n.type(0).getNumElements(), to = n.shaped(n.type(0), shape).getNumElements();
   if (!same && n.symbols.equal(from, to) == false)
-    return n.malformed("cannot reshape " + n.print(from) + " elements into " + n.print(n.type(0).withShape(shape)));
+    return n.malformed("cannot reshape " + n.print(from) + " elements into " + n.print(n.shaped(n.type(0), shape)));
   if (!same)
     (void)n.assumeEqual(n.simplify(from), n.simplify(to));
   if (ArrayRef<AffineExpr>(shape) == n.type(0).getShape())

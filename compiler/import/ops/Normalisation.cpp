@@ -274,7 +274,7 @@ static LogicalResult lrn(NodeContext &n) {
   low[1] = (size - 1) / 2;
   high[1] = size - 1 - low[1];
   auto array = [&](ArrayRef<int64_t> v) { return n.b.getDenseI64ArrayAttr(v); };
-  auto type = n.type(0).withShape(graph::WindowReduceOp::inferShape(n.type(0), window, ones, ones, low, high));
+  auto type = n.shaped(n.type(0), graph::WindowReduceOp::inferShape(n.type(0), window, ones, ones, low, high));
   Value sum = n.make<graph::WindowReduceOp>(type, Type(), ReduceKind::sum, square, array(window), array(ones),
                                             array(ones), array(low), array(high), DenseI64ArrayAttr());
   Value base = n.add(n.mul(sum, n.scalarLike(x, alpha / size)), n.scalarLike(x, bias));

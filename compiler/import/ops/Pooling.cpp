@@ -62,7 +62,7 @@ static std::pair<Value, Value> windowReduce(NodeContext &n, ReduceKind kind, Val
   auto window = whole(w.kernel, 1), strides = whole(w.strides, 1), dilations = whole(w.dilations, 1);
   auto low = whole(w.padLow, 0), high = whole(w.padHigh, 0);
   graph::GraphTensorType type = n.typeOf(x);
-  type = type.withShape(graph::WindowReduceOp::inferShape(type, window, strides, dilations, low, high));
+  type = n.shaped(type, graph::WindowReduceOp::inferShape(type, window, strides, dilations, low, high));
   DenseI64ArrayAttr count;
   if (countPads) {
     SmallVector<int64_t> both = low;

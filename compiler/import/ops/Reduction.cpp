@@ -164,7 +164,7 @@ static LogicalResult cumSum(NodeContext &n) {
   // Exclusive: the window ends one element earlier.
   (reverse ? high : low)[*axis] = size - 1 + exclusive;
   (reverse ? low : high)[*axis] = -static_cast<int64_t>(exclusive);
-  auto type = n.type(0).withShape(graph::WindowReduceOp::inferShape(n.type(0), window, ones, ones, low, high));
+  auto type = n.shaped(n.type(0), graph::WindowReduceOp::inferShape(n.type(0), window, ones, ones, low, high));
   auto array = [&](ArrayRef<int64_t> v) { return n.b.getDenseI64ArrayAttr(v); };
   n.out(0, n.make<graph::WindowReduceOp>(type, Type(), ReduceKind::sum, n.in(0), array(window), array(ones),
                                          array(ones), array(low), array(high), DenseI64ArrayAttr()));

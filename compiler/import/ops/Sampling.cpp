@@ -37,7 +37,7 @@ static LogicalResult gridSample(NodeContext &n) {
   SmallVector<AffineExpr> shape(n.type(0).getShape().take_front(2));
   shape.append(n.type(1).getShape().begin() + 1, n.type(1).getShape().end() - 1);
   Value grid = withDim(n, n.in(1), 0, n.type(0).getDim(0));
-  Value y = n.leaf("grid_sample", {n.cast(n.in(0), work), n.cast(grid, work)}, GraphTensorType::get(shape, work),
+  Value y = n.leaf("grid_sample", {n.cast(n.in(0), work), n.cast(grid, work)}, n.shaped(shape, work),
                    {mode, padding, n.getInt("align_corners", 0) != 0}, {}, rank - 2)[0];
   n.out(0, n.cast(y, element));
   return success();
@@ -58,8 +58,8 @@ static LogicalResult roiAlign(NodeContext &n) {
   SmallVector<AffineExpr> shape = {n.type(1).getDim(0), n.type(0).getDim(1), n.dim(rows), n.dim(columns)};
   Value batches = withDim(n, n.in(2), 0, shape[0]);
   Value y = n.leaf("roi_align", {n.cast(n.in(0), work), n.cast(n.in(1), work), n.cast(batches, n.b.getI64Type())},
-                   GraphTensorType::get(shape, work), {mode, n.getInt("sampling_ratio", 0), half},
-                   {n.getFloat("spatial_scale", 1)}, 1)[0];
+                   n.shaped(shape, work), {mode, n.getInt("sampling_ratio", 0), half}, {n.getFloat("spatial_scale", 1)},
+                   1)[0];
   n.out(0, n.cast(y, element));
   return success();
 }
@@ -71,8 +71,8 @@ static LogicalResult maxRoiPool(NodeContext &n) {
     return n.malformed("the regions or pooled_shape do not fit the input");
   Type element = n.element(0), work = workType(n, element);
   SmallVector<AffineExpr> shape = {n.type(1).getDim(0), n.type(0).getDim(1), n.dim((*size)[0]), n.dim((*size)[1])};
-  Value y = n.leaf("max_roi_pool", {n.cast(n.in(0), work), n.cast(n.in(1), work)}, GraphTensorType::get(shape, work),
-                   {}, {n.getFloat("spatial_scale", 1)}, 2)[0];
+  Value y = n.leaf("max_roi_pool", {n.cast(n.in(0), work), n.cast(n.in(1), work)}, n.shaped(shape, work), {},
+                   {n.getFloat("spatial_scale", 1)}, 2)[0];
   n.out(0, n.cast(y, element));
   return success();
 }
@@ -92,7 +92,7 @@ static LogicalResult det(NodeContext &n) {
     return n.malformed("the input must be square matrices");
   Type element = n.element(0), work = workType(n, element);
   GraphTensorType matrices = n.type(0).withElementType(work);
-  Value y = n.leaf("det", n.cast(n.in(0), work), {matrices.withShape(matrices.getShape().drop_back(2)), matrices}, {},
+  Value y = n.leaf("det", n.cast(n.in(0), work), {n.shaped(matrices, matrices.getShape().drop_back(2)), matrices}, {},
                    {}, rank - 2)[0];
   n.out(0, n.cast(y, element));
   return success();
@@ -227,7 +227,7 @@ static LogicalResult centerCropPad(NodeContext &n) {
   if (cut != n.type(0).getShape())
     x = n.slice(x, starts, cut);
   if (shape != cut)
-    x = n.make<graph::PadOp>(n.type(0).withShape(shape), x, n.scalarLike(x, 0), graph::PadMode::constant,
+    x = n.make<graph::PadOp>(n.shaped(n.type(0), shape), x, n.scalarLike(x, 0), graph::PadMode::constant,
                              graph::symbolMap(low, n.context()));
   n.out(0, x);
   return success();

@@ -107,7 +107,7 @@ static LogicalResult maxUnpool(NodeContext &n) {
         return n.unsupported("output_shape may be smaller than " + n.print(shape[i]) + " in dimension " + Twine(i));
     SmallVector<AffineExpr> low(rank, n.dim(0));
     if (*wanted != shape)
-      result = n.make<graph::PadOp>(n.type(0).withShape(*wanted), result, n.scalarLike(result, 0),
+      result = n.make<graph::PadOp>(n.shaped(n.type(0), *wanted), result, n.scalarLike(result, 0),
                                     graph::PadMode::constant, graph::symbolMap(low, n.context()));
   }
   n.out(0, result);

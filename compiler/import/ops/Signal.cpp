@@ -212,7 +212,7 @@ static FailureOr<Value> resized(NodeContext &n, Value x, int64_t axis, AffineExp
   if (n.symbols.lessEqual(own, length) != true)
     return n.unsupported("whether dimension " + n.print(own) + " is cut or padded to " + n.print(length) +
                          " depends on the input; narrow its bounds with --dim");
-  return n.make<graph::PadOp>(type.withShape(shape), x, n.scalarLike(x, 0), graph::PadMode::constant,
+  return n.make<graph::PadOp>(n.shaped(type, shape), x, n.scalarLike(x, 0), graph::PadMode::constant,
                               graph::symbolMap(zeros, n.context()));
 }
 

@@ -229,7 +229,7 @@ static Value wrapAround(NodeContext &n, Value x, MutableArrayRef<AffineExpr> low
         SmallVector<AffineExpr> before(low.size(), n.dim(0)), shape(n.typeOf(x).getShape());
         before[i] = side == &low ? size : n.dim(0);
         shape[i] = n.simplify(size * 2);
-        x = n.make<graph::PadOp>(n.typeOf(x).withShape(shape), x, Value(), graph::PadMode::wrap,
+        x = n.make<graph::PadOp>(n.shaped(n.typeOf(x), shape), x, Value(), graph::PadMode::wrap,
                                  graph::symbolMap(before, n.context()));
         p = n.simplify(p - size);
         size = shape[i];
@@ -318,7 +318,7 @@ static LogicalResult pad(NodeContext &n) {
     value = *given;
   }
   if (grow)
-    x = n.make<graph::PadOp>(n.type(0).withShape(shape), x, value, mode, graph::symbolMap(low, n.context()));
+    x = n.make<graph::PadOp>(n.shaped(n.type(0), shape), x, value, mode, graph::symbolMap(low, n.context()));
   n.out(0, x);
   return success();
 }
@@ -369,7 +369,7 @@ static LogicalResult gatherElements(NodeContext &n) {
   for (int64_t i = 0; i < n.rank(0); ++i)
     if (i != *axis && n.symbols.lessEqual(n.type(1).getDim(i), n.type(0).getDim(i)) != true)
       return n.unsupported("indices may be larger than the input in dimension " + Twine(i));
-  n.out(0, n.make<graph::GatherElementsOp>(n.type(0).withShape(n.type(1).getShape()), n.in(0), n.in(1), *axis));
+  n.out(0, n.make<graph::GatherElementsOp>(n.shaped(n.type(0), n.type(1).getShape()), n.in(0), n.in(1), *axis));
   return success();
 }
 
@@ -389,7 +389,7 @@ static LogicalResult gatherND(NodeContext &n) {
   shape.append(n.type(0).getShape().begin() + batch + *tuple, n.type(0).getShape().end());
   if (shape.size() > GraphTensorType::kMaxRank)
     return n.unsupported("a result of more than 8 dimensions");
-  n.out(0, n.make<graph::GatherNDOp>(n.type(0).withShape(shape), n.in(0), indices, batch));
+  n.out(0, n.make<graph::GatherNDOp>(n.shaped(n.type(0), shape), n.in(0), indices, batch));
   return success();
 }
 

@@ -61,7 +61,7 @@ static LogicalResult topK(NodeContext &n) {
   Value x = n.transpose(n.in(0), permutation);
   SmallVector<AffineExpr> shape(n.typeOf(x).getShape());
   shape.back() = k;
-  GraphTensorType values = n.typeOf(x).withShape(shape), indices = values.withElementType(n.b.getI64Type());
+  GraphTensorType values = n.shaped(n.typeOf(x), shape), indices = values.withElementType(n.b.getI64Type());
   auto results = n.leaf("top_k", x, {values, indices}, n.getInt("largest", 1) != 0, {}, rank - 1);
   for (unsigned i = 0; i < 2; ++i)
     n.out(i, n.transpose(results[i], permutation));

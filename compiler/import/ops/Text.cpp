@@ -82,7 +82,7 @@ static LogicalResult tfIdfVectorizer(NodeContext &n) {
                   {n.cast(n.in(0), n.b.getI64Type()), n.weightI64(sizes, count, name + "sizes"),
                    n.weightI64(words, wordCount, name + "grams"), n.weightI64(columns, count, name + "columns"),
                    n.weightF32(weights, count, name + "weights")},
-                  type.withShape(shape), {skip, mode == "IDF"}, {}, n.rank(0) - 1)[0]);
+                  n.shaped(type, shape), {skip, mode == "IDF"}, {}, n.rank(0) - 1)[0]);
   return success();
 }
 
