@@ -6,38 +6,16 @@ import sys
 
 import support
 
+sys.path.insert(0, str(support.ROOT / "test" / "conformance"))
+import tensorproto
+
 GGUF = support.ROOT.parent / "shared" / "data" / "stories260K.gguf"
 FOLDER = support.folder("decoders")
 LAYERS = 5
 
 
-def fields(data):
-    """(number, value) of a protobuf message: integers, or bytes."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
-    while at < len(data):
-        key = varint()
-        if key & 7 == 0:
-            yield key >> 3, varint()
-            continue
-        size = varint() if key & 7 == 2 else 4
-        yield key >> 3, data[at:at + size]
-        at += size
-
-
 def of(data, number):
-    return [value for key, value in fields(data) if key == number]
+    return [value for key, _, value in tensorproto.fields(data) if key == number]
 
 
 def make(*flags, gguf=GGUF, folder=FOLDER):
@@ -60,7 +38,7 @@ def structure(spelling, flags, kinds, opset):
         for kind, count in kinds.items():
             assert found[kind] == count, f"{found[kind]} {kind}, expected {count}"
         versions = {bytes(domain).decode(): version for entry in of(model, 8)
-                    for domain, version in [[value for _, value in fields(entry)]]}
+                    for domain, version in [[value for _, _, value in tensorproto.fields(entry)]]}
         assert versions.get("") == opset, f"opsets {versions}"
         inputs, outputs = ([bytes(of(port, 1)[0]).decode() for port in of(graph, number)] for number in (11, 12))
         state = [f"{layer}.{part}" for layer in range(LAYERS) for part in ("key", "value")]
