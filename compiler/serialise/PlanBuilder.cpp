@@ -6,6 +6,7 @@
 #include "compiler/serialise/PlanBuilder.h"
 
 #include "compiler/serialise/FileWriter.h"
+#include "dialects/Graph/Decoder.h"
 #include "dialects/Graph/Shapes.h"
 #include "runtime/schema/kernel_abi.h"
 #include "runtime/schema/plan_file.h"
@@ -122,6 +123,7 @@ public:
 
 private:
   llvm::Error buildEntry(plan::EntryOp op);
+  llvm::Error buildDecoder(DictionaryAttr attributes);
   llvm::Error addWeight(Operation *op);
   plan::Instruction instruction(Operation *op);
   uint32_t reg(Value value) { return registers.lookup(value); }
@@ -165,6 +167,9 @@ llvm::Error PlanTables::build() {
   }
   for (auto entry : mlir::ModuleOp(input.module).getOps<plan::EntryOp>())
     if (llvm::Error error = buildEntry(entry))
+      return error;
+  if (auto attributes = mlir::ModuleOp(input.module)->getAttrOfType<DictionaryAttr>(graph::kDecoderAttr))
+    if (llvm::Error error = buildDecoder(attributes))
       return error;
   for (auto [i, code] : llvm::enumerate(input.variants)) {
     auto variant = std::make_unique<plan::VariantT>();
@@ -377,6 +382,36 @@ llvm::Error PlanTables::buildEntry(plan::EntryOp op) {
     entry->profiles.push_back(std::move(profile));
   }
   plan.entries.push_back(std::move(entry));
+  return llvm::Error::success();
+}
+
+llvm::Error PlanTables::buildDecoder(DictionaryAttr attributes) {
+  auto decoder = std::make_unique<plan::DecoderT>();
+  const plan::EntryT &entry = *plan.entries.front();
+  bool found = true;
+  auto number = [](const auto &ports, llvm::StringRef name, bool &found) -> uint32_t {
+    for (auto [i, port] : llvm::enumerate(ports))
+      if (port->name == name)
+        return i;
+    found = false;
+    return 0;
+  };
+  auto text = [&](llvm::StringRef name) { return attributes.getAs<StringAttr>(name).getValue(); };
+  auto integer = [&](llvm::StringRef name) {
+    return static_cast<uint32_t>(attributes.getAs<IntegerAttr>(name).getInt());
+  };
+  decoder->token_ids = number(entry.inputs, text("token_ids"), found);
+  decoder->positions = number(entry.inputs, graph::steptable::kPositions, found);
+  decoder->sequences = number(entry.inputs, graph::steptable::kSequences, found);
+  decoder->pages = number(entry.inputs, graph::steptable::kPages, found);
+  decoder->rows = number(entry.inputs, graph::steptable::kRows, found);
+  decoder->logits = number(entry.outputs, text("logits"), found);
+  if (!found)
+    return problem("the decoder lost an input of its step table");
+  decoder->page_size = integer("page_size");
+  decoder->page_count = integer("page_count");
+  decoder->context = integer("context");
+  plan.decoder = std::move(decoder);
   return llvm::Error::success();
 }
 

@@ -15,6 +15,7 @@
 #include "passes/Views.h"
 #include "passes/schedule/PlanRegisters.h"
 
+#include "dialects/Graph/Decoder.h"
 #include "dialects/Graph/Flops.h"
 #include "dialects/Graph/KernelGrid.h"
 #include "dialects/Graph/Locations.h"
@@ -39,7 +40,8 @@ class PlanWriter {
 public:
   PlanWriter(ModuleOp module, func::FuncOp function)
       : module(module), function(function), symbols(Symbols::of(module)), builder(function),
-        entry(builder.create<plan::EntryOp>(function.getLoc(), function.getName())),
+        entry(builder.create<plan::EntryOp>(function.getLoc(),
+                                            module->hasAttr(kDecoderAttr) ? "step" : function.getName())),
         registers(entry, symbols, passes::lateSymbols(module)) {}
 
   LogicalResult run() {

@@ -8,7 +8,7 @@
 namespace stint {
 namespace {
 
-struct Decoder {
+struct Reader {
   Wire wire;
   Pool *pool;
   bool noMemory = false;
@@ -16,7 +16,7 @@ struct Decoder {
   using Table = Wire::Table;
 
   // Decodes each element of a vector of tables with `decode`.
-  template <typename T> Span<T> each(const Table &table, uint32_t id, T (Decoder::*decode)(const Table &)) {
+  template <typename T> Span<T> each(const Table &table, uint32_t id, T (Reader::*decode)(const Table &)) {
     Wire::Tables tables = wire.tables(table, id);
     Span<T> result;
     if (!pool->array(tables.size, &result)) {
@@ -37,6 +37,21 @@ struct Decoder {
     }
     for (uint32_t i = 0; i < result.size && !wire.bad(); ++i)
       result[i] = wire.stringElement(tables, i);
+    return result;
+  }
+
+  // A table that may be absent, as a vector of one or none.
+  template <typename T> Span<T> only(const Table &table, uint32_t id, T (Reader::*decode)(const Table &)) {
+    Span<T> result;
+    Wire::Table inner = wire.table(table, id);
+    if (inner.position == 0)
+      return result;
+    if (!pool->array(1, &result)) {
+      noMemory = true;
+      wire.fail();
+      return result;
+    }
+    result[0] = (this->*decode)(inner);
     return result;
   }
 
@@ -64,15 +79,15 @@ struct Decoder {
 
   Entry entry(const Table &t) {
     return {wire.string(t, 0),
-            each(t, 1, &Decoder::port),
-            each(t, 2, &Decoder::port),
+            each(t, 1, &Reader::port),
+            each(t, 2, &Reader::port),
             wire.scalar<uint32_t>(t, 3, 0),
             wire.vector<Buffer>(t, 4),
-            each(t, 5, &Decoder::profile),
-            each(t, 6, &Decoder::dispatch),
+            each(t, 5, &Reader::profile),
+            each(t, 6, &Reader::dispatch),
             wire.vector<Instruction>(t, 7),
             wire.vector<Instruction>(t, 8),
-            each(t, 9, &Decoder::state)};
+            each(t, 9, &Reader::state)};
   }
 
   Weight weight(const Table &t) {
@@ -97,23 +112,30 @@ struct Decoder {
             wire.vector<uint64_t>(t, 5),
             wire.scalar<uint64_t>(t, 6, 0)};
   }
+
+  Decoder decoder(const Table &t) {
+    auto number = [&](uint32_t id) { return wire.scalar<uint32_t>(t, id, id < 10 ? 0 : noSection); };
+    return {number(0), number(1), number(2), number(3), number(4),  number(5),
+            number(6), number(7), number(8), number(9), number(10), number(11)};
+  }
 };
 
 } // namespace
 
 Status decodePlan(const uint8_t *data, uint64_t size, Pool *pool, Plan *plan) {
-  Decoder d{Wire(data, size), pool};
+  Reader d{Wire(data, size), pool};
   Wire::Table root = d.wire.root("STNT");
   *plan = {d.wire.string(root, 0),
            d.wire.string(root, 1),
-           d.each(root, 2, &Decoder::symbol),
-           d.each(root, 3, &Decoder::entry),
-           d.each(root, 4, &Decoder::weight),
-           d.each(root, 5, &Decoder::weightHashes),
-           d.each(root, 6, &Decoder::kernel),
-           d.each(root, 7, &Decoder::variant),
+           d.each(root, 2, &Reader::symbol),
+           d.each(root, 3, &Reader::entry),
+           d.each(root, 4, &Reader::weight),
+           d.each(root, 5, &Reader::weightHashes),
+           d.each(root, 6, &Reader::kernel),
+           d.each(root, 7, &Reader::variant),
            d.strings(root, 8),
-           d.strings(root, 9)};
+           d.strings(root, 9),
+           d.only(root, 10, &Reader::decoder)};
   if (d.noMemory)
     return outOfMemory(size);
   if (d.wire.bad())

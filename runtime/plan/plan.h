@@ -139,6 +139,14 @@ struct Variant {
   uint64_t scratch;
 };
 
+// Indices of inputs (tokenIds … rows) and of an output of `entry`; sections.
+struct Decoder {
+  uint32_t entry, tokenIds, positions, sequences, pages, rows, logits;
+  uint32_t pageSize, pageCount, context;
+  uint32_t tokenizer, chat;
+};
+constexpr uint32_t noSection = 0xffffffff;
+
 struct Plan {
   const char *producer, *model;
   Span<Symbol> symbols;
@@ -148,6 +156,7 @@ struct Plan {
   Span<Kernel> kernels;
   Span<Variant> variants;
   Span<const char *> nodes, messages;
+  Span<Decoder> decoder; // one, or none
 };
 
 // Decodes a flatbuffer of `size` bytes at `data` (aligned to 8, outlives the
@@ -158,8 +167,10 @@ Status decodePlan(const uint8_t *data, uint64_t size, Pool *pool, Plan *plan);
 // the (already checked) section table.
 Status verifyPlan(const Plan &plan, Span<const stint_section> sections);
 
-// The part of verifyPlan that looks at one entry.
+// The parts of verifyPlan that look at one entry, and at what a decoder's step
+// table is.
 Status verifyEntry(const Plan &plan, const Entry &entry);
+Status verifyDecoder(const Plan &plan, const Decoder &decoder, Span<const stint_section> sections);
 
 } // namespace stint
 

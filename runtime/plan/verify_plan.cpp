@@ -81,6 +81,8 @@ Status verifyPlan(const Plan &plan, Span<const stint_section> sections) {
       return status;
     }
   }
+  for (const Decoder &decoder : plan.decoder)
+    STINT_TRY(verifyDecoder(plan, decoder, sections));
   return success();
 }
 

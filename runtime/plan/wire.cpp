@@ -109,6 +109,11 @@ const char *Wire::string(const Table &table, uint32_t id) {
   return position ? stringAt(position) : "";
 }
 
+Wire::Table Wire::table(const Table &table, uint32_t id) {
+  uint32_t position = field(table, id, 4, 4);
+  return position ? tableAt(follow(position)) : Table{};
+}
+
 Wire::Tables Wire::tables(const Table &table, uint32_t id) {
   Tables result;
   result.position = vectorAt(table, id, 4, 4, &result.size);

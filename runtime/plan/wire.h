@@ -56,6 +56,9 @@ public:
   // A string, zero-terminated; "" if the field is absent.
   const char *string(const Table &table, uint32_t id);
 
+  // A table; at position 0 if the field is absent.
+  Table table(const Table &table, uint32_t id);
+
   Tables tables(const Table &table, uint32_t id);
   Table element(const Tables &tables, uint32_t index);
   // An element of a vector of strings (which is laid out like one of tables).
