@@ -36,6 +36,15 @@ def SinkConstants : Pass<"stint-sink-constants", "::mlir::ModuleOp"> {
   }];
 }
 
+def SinkRows : Pass<"stint-sink-rows", "::mlir::ModuleOp"> {
+  let summary = "a decoder's tokens stay apart; logits are computed for the wanted rows";
+  let description = [{
+    Of a module with `graph.decoder` only. Refuses operators that compute tokens
+    from each other, and moves the gather of logit rows in front of everything
+    that only logits are computed from.
+  }];
+}
+
 def AssignLayouts : Pass<"stint-assign-layouts", "::mlir::ModuleOp"> {
   let summary = "decides how every tensor lies in memory";
   let description = [{

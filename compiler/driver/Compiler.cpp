@@ -179,7 +179,10 @@ bool Compilation::readModel() {
   importOptions.bounds = options.bounds;
   importOptions.states = options.states;
   importOptions.constants = options.constants;
+  importOptions.decoder = options.decoder;
   model = import::importFile(options.input, importOptions, context, diagnostics);
+  if (!model.decoderBlocker.empty())
+    result.warnings.push_back("keys and values stay plain tensors: " + model.decoderBlocker);
   if (!model.module || !diagnostics.ok())
     return false;
   if (failed(model.module->verify()))

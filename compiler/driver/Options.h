@@ -45,6 +45,7 @@ struct Options {
   llvm::StringMap<int64_t> bounds;
   /// Inputs that always have one value, and the TensorProto file with it.
   llvm::StringMap<std::string> constants;
+  import::DecoderOptions decoder;
   std::optional<uint64_t> maxRam; // bytes a device may commit
   uint64_t seed = 0;              // of searches by chance
   Emit emit = Emit::File;

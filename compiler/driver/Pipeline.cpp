@@ -12,6 +12,8 @@ void driver::addGraphPasses(mlir::OpPassManager &passes) {
   // Canonical forms, common subexpressions; work on weights becomes steps of
   // their recipes.
   passes.addPass(passes::createSimplifyGraph());
+  // A decoder's logits are computed for the tokens that they are wanted of.
+  passes.addPass(passes::createSinkRows());
 }
 
 // What depends on the model alone, and not on its inputs.

@@ -6,7 +6,9 @@
 // on poison are still checked against the rule table, so that one run lists
 // every unsupported operator.
 #include "compiler/import/Importer.h"
+#include "compiler/import/Decoder.h"
 #include "compiler/import/ImporterImpl.h"
+#include "dialects/Graph/Decoder.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -787,11 +789,34 @@ ImportedModel stint::import::importModel(Model &model, const ImportOptions &opti
   return result;
 }
 
+static DictionaryAttr attributeOf(const Decoder &decoder, MLIRContext &context) {
+  Builder b(&context);
+  return b.getDictionaryAttr({b.getNamedAttr("token_ids", b.getStringAttr(decoder.tokenIds)),
+                              b.getNamedAttr("logits", b.getStringAttr(decoder.logits)),
+                              b.getNamedAttr("page_size", b.getI64IntegerAttr(decoder.pageSize)),
+                              b.getNamedAttr("page_count", b.getI64IntegerAttr(decoder.pageCount)),
+                              b.getNamedAttr("context", b.getI64IntegerAttr(decoder.context))});
+}
+
 ImportedModel stint::import::importFile(StringRef path, const ImportOptions &options, MLIRContext &context,
                                         Diagnostics &diagnostics) {
   std::unique_ptr<Model> model = readModel(path, diagnostics);
   for (const auto &entry : options.constants)
     if (model && !addConstant(*model, entry.getKey(), entry.getValue(), diagnostics))
       return {};
-  return model ? importModel(*model, options, context, diagnostics) : ImportedModel();
+  if (!model)
+    return {};
+  if (options.decoder.plain || !hasPast(*model))
+    return importModel(*model, options, context, diagnostics);
+  ImportOptions own = options;
+  std::string blocker;
+  std::optional<Decoder> decoder = introduceTokens(*model, own, diagnostics, blocker);
+  if (!diagnostics.ok())
+    return {};
+  ImportedModel result = importModel(*model, own, context, diagnostics);
+  result.decoderBlocker = std::move(blocker);
+  if (result.module && decoder)
+    result.module.get()->setAttr(graph::kDecoderAttr, attributeOf(*decoder, context));
+  result.decoder = std::move(decoder);
+  return result;
 }

@@ -15,6 +15,17 @@ struct DimBounds {
   int64_t lower = 1, upper = 1, step = 1;
 };
 
+/// How a model with past and present keys and values becomes a decoder, see
+/// Decoder.h. Zero: the default.
+struct DecoderOptions {
+  bool plain = false;    // `--state none`: it does not, all of them stay tensors
+  int64_t context = 0;   // the most positions of a sequence
+  int64_t sequences = 0; // at once
+  int64_t chunk = 0;     // tokens of a step
+  int64_t rows = 0;      // tokens of a step whose logits are wanted
+  uint64_t kvMemory = 0; // bytes of keys and values
+};
+
 struct ImportOptions {
   /// `--dim NAME=N` or `NAME=LO..HI[:STEP]`. NAME is a dim_param, or `<input>_<axis>`
   /// for a dynamic dimension that has none.
@@ -31,6 +42,15 @@ struct ImportOptions {
   /// Inputs that always have one value: name to a TensorProto file. They
   /// become constants (shapes and axes given as inputs, in ONNX's own tests).
   llvm::StringMap<std::string> constants;
+  DecoderOptions decoder;
+};
+
+/// What a model with a past became.
+struct Decoder {
+  std::string tokenIds, logits; // an input and an output
+  int64_t layers = 0;
+  int64_t pageSize = 0, pageCount = 0, context = 0; // a page in positions
+  int64_t pageBytes = 0;                            // of all layers together
 };
 
 /// A dynamic dimension of the inputs.
@@ -54,6 +74,9 @@ struct ImportedModel {
   std::unique_ptr<InlineData> inlineData;
   std::vector<DynamicDim> dynamicDims; // also after an error
   std::vector<OperatorUse> operators;  // also after an error
+  std::optional<Decoder> decoder;
+  /// Why a model with a past is none: which node is in the way.
+  std::string decoderBlocker;
 };
 
 /// Reads and imports a file. On a problem `module` is null and `diagnostics`

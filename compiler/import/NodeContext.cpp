@@ -394,6 +394,7 @@ const RuleTable &RuleTable::all() {
     addMovements(t);
     addSlicings(t);
     addNormalisations(t);
+    addPagedAttentions(t);
     addPoolings(t);
     addQuantisations(t);
     addRandoms(t);

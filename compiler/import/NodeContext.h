@@ -239,6 +239,7 @@ void addLosses(RuleTable &table);
 void addMovements(RuleTable &table);
 void addSlicings(RuleTable &table);
 void addNormalisations(RuleTable &table);
+void addPagedAttentions(RuleTable &table);
 void addPoolings(RuleTable &table);
 void addQuantisations(RuleTable &table);
 void addRandoms(RuleTable &table);

@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace stint::graph;
 
-static constexpr int kAnyNumber = Leaf::kAnyNumber;
+static constexpr int kAnyNumber = Leaf::kAnyNumber, kUpdates = Leaf::kUpdates;
 
 static constexpr Leaf kLeaves[] = {
 #define STINT_LEAF(name, source, operands, results, params, fparams, types, units, inPlace)                            \
@@ -68,7 +68,10 @@ GraphTensorType LeafOp::getUnitsType() {
   return tensorType(number < inputs ? getInputs()[number] : getOutputs()[number - inputs]);
 }
 
-int LeafOp::getInPlace() { return findLeaf(getName())->inPlace; }
+int LeafOp::getInPlace() {
+  const Leaf *leaf = findLeaf(getName());
+  return leaf->updated() < 0 ? leaf->inPlace : -1;
+}
 
 std::string LeafOp::getFunctionName() {
   return ("stint_leaf_" + getName() + "_" + findLeaf(getName())->suffixFor(tensorType(getInputs()[0]).getElementType()))

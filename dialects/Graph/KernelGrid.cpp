@@ -133,6 +133,9 @@ static KernelGrid leafGrid(LeafOp leaf) {
   for (Value result : leaf.getOutputs())
     most = std::max(most, upperOr(symbols, tensorType(result).getNumElements(), kMost));
   int64_t elements = std::max<int64_t>(most / upperOr(symbols, units, kMost), 1);
+  // A unit of attention reads a whole sequence.
+  if (leaf.getName() == "paged_attention")
+    elements = kElementsPerWorkgroup;
   int64_t tile = std::max<int64_t>(kElementsPerWorkgroup / kLeafCost / elements, 1);
   return {{units, one, one}, {getAffineConstantExpr(tile, context), one, one}};
 }

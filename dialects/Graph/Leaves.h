@@ -11,7 +11,7 @@ namespace stint::graph {
 
 /// One row of Leaves.def.
 struct Leaf {
-  static constexpr int kAnyNumber = -1;
+  static constexpr int kAnyNumber = -1, kUpdates = 16;
   llvm::StringRef name, source;
   int operands, results, params, fparams;
   llvm::StringRef types;
@@ -20,6 +20,9 @@ struct Leaf {
   /// The type part of the function's name, empty if the leaf is not made for
   /// an operand 0 of this element type.
   std::string suffixFor(mlir::Type elementType) const;
+
+  /// The operand that result 0 is the next value of, or -1.
+  int updated() const { return inPlace >= kUpdates ? inPlace - kUpdates : -1; }
 };
 
 /// The leaf of that name, or null.

@@ -18,6 +18,7 @@
 #include "dialects/Graph/Decoder.h"
 #include "dialects/Graph/Flops.h"
 #include "dialects/Graph/KernelGrid.h"
+#include "dialects/Graph/Leaves.h"
 #include "dialects/Graph/Locations.h"
 #include "dialects/Graph/Shapes.h"
 #include "mlir/IR/Builders.h"
@@ -76,7 +77,8 @@ public:
     // Outputs before states, from which they may be copied.
     for (bool state : {false, true})
       for (auto [i, value] : llvm::enumerate(result.getOperands()))
-        if (!direct[i] && static_cast<bool>(outputs[i].getDefiningOp<plan::StateOp>()) == state)
+        if (!direct[i] && static_cast<bool>(outputs[i].getDefiningOp<plan::StateOp>()) == state &&
+            bufferOf(value) != outputs[i])
           copy(outputs[i], value);
     function.erase();
     return success();
@@ -365,6 +367,14 @@ private:
       units.push_back(grid.units[axis].replaceSymbols(own));
       tile.push_back(grid.tile[axis].replaceSymbols(own));
     }
+    // A state that is written where it is.
+    if (auto leaf = dyn_cast<LeafOp>(kernel.getBody().front().front()))
+      if (int operand = findLeaf(leaf.getName())->updated(); operand >= 0)
+        if (auto argument = dyn_cast<BlockArgument>(leaf.getInputs()[operand])) {
+          buffers[call.getOutputs()[0]] = bufferOf(call.getInputs()[argument.getArgNumber()]);
+          if (!buffers[call.getOutputs()[0]].getDefiningOp<plan::StateOp>())
+            return call.emitOpError() << "updates what is no state";
+        }
     SmallVector<Value> inputBuffers, outputBuffers;
     for (Value input : call.getInputs())
       inputBuffers.push_back(bufferOf(input));

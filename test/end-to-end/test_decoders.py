@@ -22,7 +22,7 @@ def plan_of(spelling):
     support.expect(done, 0)
     dims = [word for dim in ("batch_size=1", "sequence_length=1..32", "past_sequence_length=0..64",
                              "total_sequence_length=1..96") for word in ("--dim", dim)]
-    support.expect(support.compile_model(folder / "model.onnx", plan, "--target", support.BOTH, *dims), 0)
+    support.expect(support.compile_model(folder / "model.onnx", plan, "--target", support.BOTH, "--state", "none", *dims), 0)
     return plan
 
 

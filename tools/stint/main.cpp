@@ -16,13 +16,14 @@
 
 using namespace stint;
 using namespace stint::driver;
+using import::DecoderOptions;
 
 namespace {
 
 /// Words of the command line that need a second look.
 struct Words {
   std::vector<std::string> dims, bounds, states, profiles, constants;
-  std::string maxRam, emit, json, report, seed;
+  std::string maxRam, emit, json, report, seed, kvMemory;
   bool timing = false, quiet = false, verbose = false;
 };
 
@@ -40,7 +41,9 @@ int readWords(const Words &words, Options &options) {
     if (llvm::Error error = parseBound(bound, options.bounds))
       return usage(llvm::toString(std::move(error)));
   for (const std::string &state : words.states)
-    if (llvm::Error error = parseState(state, options.states))
+    if (state == "none")
+      options.decoder.plain = true;
+    else if (llvm::Error error = parseState(state, options.states))
       return usage(llvm::toString(std::move(error)));
   for (const std::string &text : words.profiles) {
     llvm::Expected<ProfileRequest> profile = parseProfile(text);
@@ -56,6 +59,14 @@ int readWords(const Words &words, Options &options) {
     if (!bytes)
       return usage("--max-ram " + llvm::toString(bytes.takeError()));
     options.maxRam = *bytes;
+  }
+  if (!words.kvMemory.empty()) {
+    llvm::Expected<uint64_t> bytes = parseBytes(words.kvMemory);
+    if (!bytes)
+      return usage("--kv-memory " + llvm::toString(bytes.takeError()));
+    if (*bytes == 0)
+      return usage("--kv-memory 0: keys and values need memory");
+    options.decoder.kvMemory = *bytes;
   }
   if (!words.emit.empty()) {
     std::optional<Emit> emit = parseEmit(words.emit);
@@ -94,9 +105,31 @@ void addModelOptions(CLI::App *command, Options &options, Words &words) {
   command
       ->add_option("--state", words.states,
                    "An input and the output that is its next value: the session keeps it from run to run, zeros at "
-                   "first; may be repeated")
-      ->type_name("IN=OUT")
+                   "first; may be repeated. none: past and present keys and values of a text decoder stay inputs and "
+                   "outputs")
+      ->type_name("IN=OUT|none")
       ->allow_extra_args(false);
+  auto positive = CLI::Range(int64_t(1), int64_t(1) << 24);
+  DecoderOptions &decoder = options.decoder;
+  command->add_option("--context", decoder.context, "Text decoder: the most positions of a sequence")
+      ->type_name("N")
+      ->check(positive);
+  command->add_option("--max-sequences", decoder.sequences, "Text decoder: sequences at once (default 1)")
+      ->type_name("N")
+      ->check(positive);
+  command->add_option("--chunk", decoder.chunk, "Text decoder: the most tokens of a step (default 128)")
+      ->type_name("N")
+      ->check(positive);
+  command
+      ->add_option("--logit-rows", decoder.rows,
+                   "Text decoder: the most tokens of a step whose logits are wanted (default: one a sequence)")
+      ->type_name("N")
+      ->check(positive);
+  command
+      ->add_option("--kv-memory", words.kvMemory,
+                   "Text decoder: memory for keys and values (default: what all sequences can fill); K, M, G are "
+                   "powers of 1024")
+      ->type_name("BYTES");
   command
       ->add_option("--constant", words.constants,
                    "An input that always has the value in a TensorProto file, such as the axes of a reduction; may be "
@@ -285,6 +318,8 @@ int runMain(int argc, char **argv) {
     return inspect(plan, inspectJson, llvm::outs());
   import::Diagnostics diagnostics;
   int code = 0;
+  // Its data are of past and present tensors.
+  verifyOptions.compile.decoder.plain = true;
   if (*explainCommand) {
     if ((code = readWords(explainWords, explainOptions)))
       return code;

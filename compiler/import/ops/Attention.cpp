@@ -4,6 +4,7 @@
 //
 // Everything is brought to [batch, heads, sequence, head size]. Heads that
 // share a key head are rows of one product, so keys are never repeated.
+#include "compiler/import/ops/Attentions.h"
 #include "compiler/import/ops/Contractions.h"
 
 using namespace mlir;
@@ -16,8 +17,7 @@ static SmallVector<AffineExpr> shapeOf(NodeContext &n, Value value) {
   return SmallVector<AffineExpr>(n.typeOf(value).getShape());
 }
 
-/// Elements [start, start + size) along `axis`.
-static Value part(NodeContext &n, Value x, int64_t axis, AffineExpr start, AffineExpr size) {
+Value stint::import::part(NodeContext &n, Value x, int64_t axis, AffineExpr start, AffineExpr size) {
   SmallVector<AffineExpr> starts(n.typeOf(x).getRank(), n.dim(0)), sizes = shapeOf(n, x);
   starts[axis] = start;
   sizes[axis] = size;
@@ -45,9 +45,7 @@ static Value joinHeads(NodeContext &n, Value x) {
 
 // Rotary positions.
 
-/// Rotates pairs of the last dimension of `x` [B, heads, S, H] by the angles
-/// whose `cosine` and `sine` are [B or 1, S, R / 2]; the elements from R on stay.
-static FailureOr<Value> rotate(NodeContext &n, Value x, Value cosine, Value sine, bool interleaved) {
+FailureOr<Value> stint::import::rotate(NodeContext &n, Value x, Value cosine, Value sine, bool interleaved) {
   SmallVector<AffineExpr> shape = shapeOf(n, x), angles = shapeOf(n, cosine);
   auto size = n.typeOf(x).getStaticDim(3), half = n.typeOf(cosine).getStaticDim(2);
   if (!size || !half || 2 * *half > *size || *half < 1)
@@ -82,8 +80,7 @@ static FailureOr<Value> rotate(NodeContext &n, Value x, Value cosine, Value sine
   return result;
 }
 
-/// Rows of a table [most, R / 2] at `positions` [B, S].
-static FailureOr<Value> anglesAt(NodeContext &n, size_t table, Value positions) {
+FailureOr<Value> stint::import::anglesAt(NodeContext &n, size_t table, Value positions) {
   if (n.rank(table) != 2)
     return n.malformed("a table of angles must be [positions, pairs]");
   return n.make<graph::GatherOp>(n.in(table), positions, 0);
@@ -211,8 +208,7 @@ FailureOr<Value> Attention::run(NodeContext &n) {
   return n.reshape(*result, {q[0], q[1], q[2], shapeOf(n, value)[3]});
 }
 
-/// An optional pair of inputs is there, or isn't; or a report.
-static FailureOr<bool> pair(NodeContext &n, size_t first, size_t second) {
+FailureOr<bool> stint::import::pair(NodeContext &n, size_t first, size_t second) {
   if (n.has(first) != n.has(second))
     return n.malformed("inputs " + Twine(first) + " and " + Twine(second) + " come together");
   return n.has(first);

@@ -73,4 +73,11 @@ template <typename T> inline void swap(T &a, T &b) {
     return 0;                                                                                                          \
   }
 
+/// The same of a `function` that returns an error, 0 for none.
+#define STINT_LEAF_CHECKED(name, suffix, ...)                                                                          \
+  extern "C" int32_t stint_leaf_##name##_##suffix(const stint::leaf::Tensor *tensors, const int64_t *params,           \
+                                                  const float *fparams, const stint_workgroup *workgroup) {            \
+    return __VA_ARGS__(stint::leaf::Call{tensors, params, fparams, workgroup->begin[0], workgroup->end[0]});           \
+  }
+
 #endif
