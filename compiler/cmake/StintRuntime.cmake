@@ -64,7 +64,7 @@ function(stint_add_device_binary name machine)
   set(flags --target=${machine}-linux-musl -std=c++17 -O2 -Wall -Wextra
     -Wno-unused-parameter -nostdinc -nostdinc++ -fno-exceptions -fno-rtti
     -fno-threadsafe-statics -fno-asynchronous-unwind-tables -fno-stack-protector
-    -fvisibility=hidden -ffunction-sections -fdata-sections
+    -fvisibility=hidden -ffunction-sections -fdata-sections -ffp-contract=off
     "-D__GLIBC_PREREQ(a,b)=0" -D_GNU_SOURCE
     -isystem ${cxx} -isystem ${cxx_config} -isystem ${musl_include}
     -isystem ${resources}/include

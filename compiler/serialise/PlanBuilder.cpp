@@ -7,6 +7,7 @@
 
 #include "compiler/serialise/FileWriter.h"
 #include "dialects/Graph/Decoder.h"
+#include "dialects/Graph/KernelGrid.h"
 #include "dialects/Graph/Shapes.h"
 #include "runtime/schema/kernel_abi.h"
 #include "runtime/schema/plan_file.h"
@@ -338,7 +339,11 @@ llvm::Error PlanTables::buildEntry(plan::EntryOp op) {
       entry->buffers.emplace_back(plan::BufferKind::state, entry->states.size(), reg(source.getSize()));
       auto state = std::make_unique<plan::StateT>();
       state->name = source.getName().str();
-      state->size = symbols.upper(plan::byteSize(cast<graph::GraphTensorType>(source.getType())));
+      auto type = cast<graph::GraphTensorType>(source.getType());
+      state->size = symbols.upper(plan::byteSize(type));
+      state->type = elementTypeOf(type.getElementType());
+      for (AffineExpr extent : graph::memoryExtents(type))
+        state->dims.push_back(symbols.upper(extent));
       entry->states.push_back(std::move(state));
     } else if (isa<plan::WeightOp, plan::ConstantOp>(inner)) {
       Attribute key = inner.getAttrDictionary(); // name, recipe and type

@@ -75,7 +75,10 @@ struct Reader {
             wire.vector<uint32_t>(t, 6),    wire.scalar<uint32_t>(t, 7, noRegister)};
   }
 
-  State state(const Table &t) { return {wire.string(t, 0), wire.scalar<uint64_t>(t, 1, 0)}; }
+  State state(const Table &t) {
+    return {wire.string(t, 0), wire.scalar<uint64_t>(t, 1, 0), wire.scalar<uint8_t>(t, 2, 0),
+            wire.vector<int64_t>(t, 3)};
+  }
 
   Entry entry(const Table &t) {
     return {wire.string(t, 0),

@@ -97,6 +97,8 @@ struct Dispatch {
 struct State {
   const char *name;
   uint64_t size;
+  uint8_t type;
+  Span<const int64_t> dims;
 };
 
 struct Entry {

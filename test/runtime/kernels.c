@@ -49,3 +49,26 @@ KERNEL(4) halve(const stint_dispatch *d, const stint_workgroup *w) {
     out[i] = in[i] * 0.5f;
   return 0;
 }
+
+// 5: a decoder of sorts. Buffers: a step table (ids, positions, sequences, pages,
+// rows), keys [pages][1 head][page size][1], logits. The key of a token is its id,
+// its logits are 1 for the sum of key * (position + 1) modulo the vocabulary, and
+// 0 else. dims: tokens, pages of a sequence, page size, rows, vocabulary.
+KERNEL(5) decode(const stint_dispatch *d, const stint_workgroup *w) {
+  const int64_t *ids = d->buffers[0].data;
+  const int32_t *positions = d->buffers[1].data, *sequences = d->buffers[2].data;
+  const int32_t *pages = d->buffers[3].data, *rows = d->buffers[4].data;
+  float *keys = d->buffers[5].data, *logits = d->buffers[6].data;
+  int64_t size = d->dims[2], vocabulary = d->dims[4];
+  for (int64_t t = 0; t < d->dims[0]; ++t)
+    keys[pages[sequences[t] * d->dims[1] + positions[t] / size] * size + positions[t] % size] = (float)ids[t];
+  for (int64_t row = 0; row < d->dims[3]; ++row) {
+    int32_t t = rows[row];
+    int64_t sum = 0;
+    for (int64_t i = 0; i <= positions[t]; ++i)
+      sum += (int64_t)keys[pages[sequences[t] * d->dims[1] + i / size] * size + i % size] * (i + 1);
+    for (int64_t i = 0; i < vocabulary; ++i)
+      logits[row * vocabulary + i] = i == sum % vocabulary ? 1.0f : 0.0f;
+  }
+  return 0;
+}

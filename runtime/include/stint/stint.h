@@ -38,6 +38,7 @@ struct stint_workgroup; // kernel_abi.h
 typedef struct stint_model stint_model;
 typedef struct stint_executor stint_executor;
 typedef struct stint_session stint_session;
+typedef struct stint_generator stint_generator;
 
 enum { STINT_MAX_RANK = 8 };
 
@@ -58,7 +59,8 @@ enum stint_status_code {
   STINT_STATUS_KERNEL_FAILED = 9,  // a = what the kernel returned
   STINT_STATUS_CANCELLED = 10,
   STINT_STATUS_DEADLINE = 11,
-  STINT_STATUS_OVERFLOW = 12 // arithmetic on sizes overflowed
+  STINT_STATUS_OVERFLOW = 12, // arithmetic on sizes overflowed
+  STINT_STATUS_FULL = 13      // no room now; there is some once others are gone
 };
 
 // What `object` of a status counts.
@@ -429,6 +431,201 @@ typedef struct stint_profile_event {
 typedef void (*stint_profile_hook)(void *user, const stint_profile_event *event);
 // hook NULL: no profiling (the default).
 STINT_API stint_status stint_session_set_profile(stint_session *session, stint_profile_hook hook, void *user);
+
+// ---------------------------------------------------------------------------
+// Generation: models that continue a sequence of tokens. A plan made from such
+// a model (a decoder) keeps the keys and values of past tokens in pages of its
+// session's state. A generator hands out these pages to sequences and runs
+// them together: each step is one run of the plan, in which every sequence that
+// is ready has its next token computed, or a part of its prompt read.
+//
+//   stint_decoder_info decoder;        decoder.size = sizeof(decoder);
+//   stint_model_decoder(model, &decoder);
+//   options.entry = decoder.entry;     options.flags = STINT_SESSION_BIND_ALL;
+//   stint_session_create(model, &options, &session);
+//   stint_generator_create(session, NULL, &generator);
+//   stint_sequence_add(generator, prompt, count, &how, &sequence);
+//   do stint_generator_step(generator, NULL, &step); while (step.ready);
+//
+// A generator is used by one thread at a time, and from inside a callback only
+// its queries may be called. It allocates nothing after it was created. What a
+// sequence generates doesn't depend on what other sequences there are, on how
+// its prompt was cut into steps, nor on the number of threads.
+
+// What a plan says about its decoder; STINT_STATUS_NOT_FOUND if it has none.
+typedef struct stint_decoder_info {
+  size_t size;
+  uint32_t entry;         // of the plan, for stint_session_options
+  uint32_t vocabulary;    // token ids are below it
+  uint32_t context;       // the most tokens in a sequence
+  uint32_t page_size;     // tokens in a page
+  uint32_t page_count;    // pages of all sequences together
+  uint32_t max_tokens;    // the most tokens in a step
+  uint32_t max_sequences; // the most sequences in a step
+  uint64_t page_bytes;    // keys and values in a page
+} stint_decoder_info;
+STINT_API stint_status stint_model_decoder(const stint_model *model, stint_decoder_info *info);
+
+typedef struct stint_generator_options {
+  size_t size;
+  // Sequences that may be open at once, finished and paused ones included.
+  // 0: as many as there may be in a step. At most 65536.
+  uint32_t max_sequences;
+} stint_generator_options;
+
+// `session` runs the decoder's entry. It stays the caller's, must outlive the
+// generator, and belongs to it until then. Its declared maxima bound a step.
+STINT_API stint_status stint_generator_create(stint_session *session, const stint_generator_options *options,
+                                              stint_generator **generator);
+// Destroying NULL does nothing.
+STINT_API void stint_generator_destroy(stint_generator *generator);
+
+typedef struct stint_generator_info {
+  size_t size;
+  uint64_t bytes; // the generator's own memory, the session's not counted
+  uint32_t vocabulary, context, page_size, page_count;
+  uint32_t max_tokens, max_sequences; // in a step
+  uint32_t sequence_limit;            // open at once
+  uint32_t sequences;                 // open now
+  uint32_t free_pages;
+} stint_generator_info;
+STINT_API stint_status stint_generator_query(const stint_generator *generator, stint_generator_info *info);
+
+// How a token is chosen, in this order: the mask; repetition penalty; presence
+// and frequency penalty; temperature; top-k; top-p; min-p; a draw. Equal
+// logits count by their ids, the lowest first. With temperature 0 the
+// likeliest after the penalties is taken. What is drawn is a function of the
+// logits, seed, stream and position alone, the same on every machine.
+typedef struct stint_sampling {
+  size_t size;
+  double temperature;
+  // Only the so many likeliest (0: all); then the likeliest that together have
+  // probability top_p, in (0, 1] (0 means 1); then those at least min_p as
+  // likely as the likeliest, in [0, 1].
+  uint32_t top_k;
+  double top_p, min_p;
+  // Logits of tokens in prompt or output are divided by it where positive, else
+  // multiplied (0 means 1: off).
+  double repetition_penalty;
+  // Taken from logits of tokens in the output: once, and once for each time.
+  double presence_penalty, frequency_penalty;
+  uint64_t seed;
+  uint32_t stream; // tells apart sequences of one seed
+  // A bit for each token, bit i % 32 of word i / 32: only tokens whose bit is
+  // set may follow. Read whenever a token is chosen; stays the caller's, who
+  // may change it between steps. NULL: all.
+  const uint32_t *allowed;
+} stint_sampling;
+
+// Why a sequence generates no more.
+enum stint_finish {
+  STINT_FINISH_NONE = 0,
+  STINT_FINISH_STOP_ID = 1,    // its last token is one of its stop ids
+  STINT_FINISH_MAX_TOKENS = 2, // it has generated max_tokens
+  STINT_FINISH_CONTEXT = 3,    // it holds as many tokens as the context
+  STINT_FINISH_CACHE = 4,      // no page was free for its next token
+  STINT_FINISH_STOPPED = 5,    // its callback said so
+  STINT_FINISH_CANCELLED = 6,  // stint_sequence_cancel
+  STINT_FINISH_FAILED = 7      // no token could be chosen: see its status
+};
+
+// What the consumer of a token says.
+enum stint_answer {
+  STINT_GO_ON = 0,
+  STINT_NOT_NOW = 1, // took this token, wants no more until stint_sequence_resume
+  STINT_STOP = 2
+};
+
+typedef struct stint_token_event {
+  size_t size;
+  uint64_t sequence;
+  int64_t token;     // -1: none, the sequence ends without one
+  uint32_t position; // of the token in its sequence
+  int32_t finish;    // enum stint_finish; a stop id is delivered as well
+} stint_token_event;
+// Called inside stint_generator_step, on its thread. Returns enum stint_answer,
+// which counts for nothing where the sequence ends.
+typedef int32_t (*stint_token_callback)(void *user, const stint_token_event *event);
+
+enum { STINT_MAX_STOP_IDS = 32 };
+
+typedef struct stint_sequence_options {
+  size_t size;
+  const stint_sampling *sampling; // copied; NULL: the likeliest token
+  uint32_t max_tokens;            // to generate at most (0: 256)
+  const uint32_t *stop_ids;       // copied, at most STINT_MAX_STOP_IDS
+  uint32_t stop_count;
+  stint_token_callback on_token; // may be NULL: see stint_sequence_tokens
+  void *user;
+} stint_sequence_options;
+
+// A new sequence that begins with `tokens`. *sequence is its name, never 0 and
+// never used again. STINT_STATUS_FULL: too many are open.
+// STINT_STATUS_OUT_OF_RANGE: the prompt is longer than the context or all pages,
+// or holds an id that is no token. No page is taken before the first step.
+STINT_API stint_status stint_sequence_add(stint_generator *generator, const uint32_t *tokens, size_t count,
+                                          const stint_sequence_options *options, uint64_t *sequence);
+// Goes on with more tokens, as with the next turn of a conversation; may generate
+// max_tokens more (0: 256). The sequence is ready again, whatever it ended with.
+STINT_API stint_status stint_sequence_append(stint_generator *generator, uint64_t sequence, const uint32_t *tokens,
+                                             size_t count, uint32_t max_tokens);
+// Another sequence with the same tokens, which shares pages until one of both
+// writes to them. options NULL: goes on as this one would. With options it is
+// ready, and may generate max_tokens more.
+STINT_API stint_status stint_sequence_fork(stint_generator *generator, uint64_t sequence,
+                                           const stint_sequence_options *options, uint64_t *fork);
+// Keeps the first `count` tokens, at least one, and goes on from there up to
+// the same length as before.
+STINT_API stint_status stint_sequence_rewind(stint_generator *generator, uint64_t sequence, size_t count);
+// Ready again after STINT_NOT_NOW, or where it ended for want of a page.
+STINT_API stint_status stint_sequence_resume(stint_generator *generator, uint64_t sequence);
+// Generates no more (STINT_FINISH_CANCELLED); its tokens and pages stay.
+STINT_API stint_status stint_sequence_cancel(stint_generator *generator, uint64_t sequence);
+// Closes it and gives its pages back.
+STINT_API stint_status stint_sequence_remove(stint_generator *generator, uint64_t sequence);
+
+typedef struct stint_sequence_info {
+  size_t size;
+  uint32_t prompt_tokens;    // that came in, up to the last append
+  uint32_t generated_tokens; // since then
+  uint32_t cached_tokens;    // read by the model; the others are still to come
+  uint32_t pages;            // in its page table, shared ones included
+  int32_t finish;            // enum stint_finish
+  int32_t paused;            // STINT_NOT_NOW was said
+  stint_status status;       // STINT_FINISH_FAILED: why
+} stint_sequence_info;
+STINT_API stint_status stint_sequence_query(const stint_generator *generator, uint64_t sequence,
+                                            stint_sequence_info *info);
+// Its tokens, from the first of the prompt to the last generated; valid until
+// the sequence is changed, or a step.
+STINT_API stint_status stint_sequence_tokens(const stint_generator *generator, uint64_t sequence,
+                                             const uint32_t **tokens, size_t *count);
+
+// Writes a sequence with its keys and values, piece by piece, to `write`, which
+// returns 0, or what the failure (STINT_STATUS_IO) carries as its number.
+// The file can be read on any machine that runs the same plan.
+typedef int32_t (*stint_write)(void *user, const void *data, size_t bytes);
+STINT_API stint_status stint_sequence_save(const stint_generator *generator, uint64_t sequence, stint_write write,
+                                           void *user);
+// A new sequence from what was saved, ready to go on. The data are checked
+// before anything is taken: STINT_STATUS_MALFORMED (damaged, or no such file),
+// STINT_STATUS_UNSUPPORTED (of another model, or another version).
+STINT_API stint_status stint_sequence_restore(stint_generator *generator, const void *data, size_t bytes,
+                                              const stint_sequence_options *options, uint64_t *sequence);
+
+typedef struct stint_step_info {
+  size_t size;
+  uint32_t tokens;    // that the model read
+  uint32_t sequences; // that took part
+  uint32_t generated; // tokens chosen
+  uint32_t ready;     // sequences that a further step would go on with
+} stint_step_info;
+// One run of the plan for all sequences that are ready: those that generate
+// first, then prompts, as much of them as there is room for. Nothing is run if
+// none is ready. A failure (options: cancel, deadline) leaves every sequence
+// as it was, so that the step can be tried again. `info` may be NULL.
+STINT_API stint_status stint_generator_step(stint_generator *generator, const stint_run_options *options,
+                                            stint_step_info *info);
 
 #ifdef __cplusplus
 }

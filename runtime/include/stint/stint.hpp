@@ -41,10 +41,11 @@ private:
   T *object = nullptr;
 };
 
-// Releasing NULL is fine for all three.
+// Releasing NULL is fine for all of them.
 using Model = Handle<stint_model, stint_model_release>;
 using Executor = Handle<stint_executor, stint_executor_release>;
 using Session = Handle<stint_session, stint_session_destroy>;
+using Generator = Handle<stint_generator, stint_generator_destroy>;
 
 // An options or info struct of the C API with its size filled in and all
 // else zero: auto options = stint::sized<stint_session_options>();
