@@ -5,13 +5,17 @@
 
 Inputs are read where they lie; outputs are views of the session's memory, valid
 until the next run. State inside the plan is kept from run to run. The library is
-$STINT_BUILD/lib/libstint.so (default: build/). Needs numpy.
+$STINT_BUILD/lib/libstint.so (default: build/). Needs numpy, but for bind_memory and
+result_memory.
 """
 import ctypes
 import os
 import pathlib
 
-import numpy
+try:
+    import numpy
+except ImportError:
+    numpy = None
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ.get("STINT_BUILD") or HERE.parent / "build")
@@ -100,12 +104,12 @@ class Model:
             raise Error(text.value.decode())
 
     def _ports(self, kind):
-        """[(name, numpy's type)]"""
+        """[(name, numpy's word for the type)]"""
         ports = []
         for number in range(getattr(self.library, f"stint_model_{kind}_count")(self.model, 0)):
             info = PortInfo(size=ctypes.sizeof(PortInfo))
             self._check(getattr(self.library, f"stint_model_{kind}")(self.model, 0, number, ctypes.byref(info)))
-            ports.append((info.name.decode(), numpy.dtype(TYPES[info.type])))
+            ports.append((info.name.decode(), TYPES[info.type]))
         return ports
 
     def bounds(self, number, axis):
@@ -120,13 +124,17 @@ class Model:
             if name not in inputs:
                 continue
             array = numpy.ascontiguousarray(inputs[name])
-            if array.dtype != kind:
+            if array.dtype != numpy.dtype(kind):
                 raise Error(f"input '{name}' is {kind}, not {array.dtype}")
-            dims = (ctypes.c_int64 * MAX_RANK)(*array.shape)
-            self._check(self.library.stint_session_bind_input(
-                self.session, ctypes.c_uint32(number), ctypes.c_void_p(array.ctypes.data),
-                ctypes.c_uint64(array.nbytes), ctypes.c_uint32(array.ndim), dims))
+            self.bind_memory(number, array.ctypes.data, array.nbytes, array.shape)
             self.bound[name] = array
+
+    def bind_memory(self, number, address, size, shape):
+        """Where later runs read input `number`."""
+        dims = (ctypes.c_int64 * MAX_RANK)(*shape)
+        self._check(self.library.stint_session_bind_input(
+            self.session, ctypes.c_uint32(number), ctypes.c_void_p(address), ctypes.c_uint64(size),
+            ctypes.c_uint32(len(shape)), dims))
 
     def execute(self):
         """Runs with what is bound."""
@@ -136,12 +144,16 @@ class Model:
         """{name: array}, views of the session's memory."""
         found = {}
         for number, (name, kind) in enumerate(self.outputs):
-            tensor = Tensor(size=ctypes.sizeof(Tensor))
-            self._check(self.library.stint_session_output(self.session, ctypes.c_uint32(number),
-                                                          ctypes.byref(tensor)))
-            data = (ctypes.c_char * tensor.bytes).from_address(tensor.data) if tensor.bytes else b""
-            found[name] = numpy.frombuffer(data, kind).reshape(tensor.dims[:tensor.rank])
+            data, shape = self.result_memory(number)
+            found[name] = numpy.frombuffer(data, kind).reshape(shape)
         return found
+
+    def result_memory(self, number):
+        """The session's memory of output `number`, and its shape."""
+        tensor = Tensor(size=ctypes.sizeof(Tensor))
+        self._check(self.library.stint_session_output(self.session, ctypes.c_uint32(number), ctypes.byref(tensor)))
+        data = (ctypes.c_char * tensor.bytes).from_address(tensor.data) if tensor.bytes else b""
+        return data, list(tensor.dims[:tensor.rank])
 
     def run(self, inputs):
         self.bind(inputs)

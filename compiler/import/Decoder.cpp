@@ -3,6 +3,7 @@
 
 #include "compiler/import/SmallValues.h"
 #include "dialects/Graph/Decoder.h"
+#include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -529,4 +530,39 @@ std::optional<Decoder> TokenIntroduction::run() {
 std::optional<Decoder> import::introduceTokens(Model &model, ImportOptions &options, Diagnostics &diagnostics,
                                                std::string &blocker) {
   return TokenIntroduction(model, options, diagnostics, blocker).run();
+}
+
+static mlir::DictionaryAttr attributeOf(const Decoder &decoder, mlir::MLIRContext &context) {
+  mlir::Builder b(&context);
+  return b.getDictionaryAttr({b.getNamedAttr("token_ids", b.getStringAttr(decoder.tokenIds)),
+                              b.getNamedAttr("logits", b.getStringAttr(decoder.logits)),
+                              b.getNamedAttr("page_size", b.getI64IntegerAttr(decoder.pageSize)),
+                              b.getNamedAttr("page_count", b.getI64IntegerAttr(decoder.pageCount)),
+                              b.getNamedAttr("context", b.getI64IntegerAttr(decoder.context))});
+}
+
+ImportedModel import::importDecoder(Model &model, const ImportOptions &options, mlir::MLIRContext &context,
+                                    Diagnostics &diagnostics) {
+  ImportOptions own = options;
+  std::string blocker;
+  std::optional<Decoder> decoder = introduceTokens(model, own, diagnostics, blocker);
+  if (!diagnostics.ok())
+    return {};
+  if (decoder)
+    for (const auto &entry : options.dims) {
+      diagnostics.report(Problem::Usage, "--dim " + entry.getKey() +
+                                             ": a text decoder's dimensions come from --context, --max-sequences and "
+                                             "--chunk; with --state none past and present stay tensors, and --dim "
+                                             "bounds them");
+      return {};
+    }
+  ImportedModel result = importAsItIs(model, own, context, diagnostics);
+  if (!blocker.empty() && !diagnostics.ok())
+    diagnostics.report(Problem::Usage,
+                       "keys and values can't be the session's state, and stay plain tensors: " + blocker);
+  result.decoderBlocker = std::move(blocker);
+  if (result.module && decoder)
+    result.module.get()->setAttr(graph::kDecoderAttr, attributeOf(*decoder, context));
+  result.decoder = std::move(decoder);
+  return result;
 }

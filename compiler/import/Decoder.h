@@ -37,6 +37,10 @@ bool hasPast(const Model &model);
 std::optional<Decoder> introduceTokens(Model &model, ImportOptions &options, Diagnostics &diagnostics,
                                        std::string &blocker);
 
+/// Imports a model with a past: as a decoder if it can be one.
+ImportedModel importDecoder(Model &model, const ImportOptions &options, mlir::MLIRContext &context,
+                            Diagnostics &diagnostics);
+
 } // namespace stint::import
 
 #endif

@@ -8,7 +8,6 @@
 #include "compiler/import/Importer.h"
 #include "compiler/import/Decoder.h"
 #include "compiler/import/ImporterImpl.h"
-#include "dialects/Graph/Decoder.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -25,6 +24,12 @@ using graph::GraphTensorType;
 constexpr int kMaxCallDepth = 32;
 /// Elements of one tensor: far beyond any memory, far from overflow.
 constexpr int64_t kMaxElements = int64_t(1) << 44;
+
+/// Beyond it, or with a dimension beyond it beside one of 0.
+static bool isHuge(GraphTensorType type, const graph::Symbols &symbols) {
+  return symbols.upper(type.getNumElements()) > kMaxElements ||
+         llvm::any_of(type.getShape(), [&](AffineExpr d) { return symbols.upper(d) > kMaxElements; });
+}
 /// The newest opset of ONNX's own domain that the rules were written for.
 constexpr int64_t kNewestOpset = 26;
 
@@ -293,11 +298,14 @@ bool Importer::declareInitializers(const Graph &graph, Scope &scope) {
     Type elementType = tensor.strings ? Type() : elementTypeOf(tensor.type, &context);
     if (!elementType || tensor.dims.size() > GraphTensorType::kMaxRank)
       continue; // poison: reported where it is used
-    operand->tensor = &tensor;
     SmallVector<AffineExpr> shape;
     for (int64_t d : tensor.dims)
       shape.push_back(builder.getAffineConstantExpr(d));
-    operand->type = GraphTensorType::get(shape, elementType);
+    auto type = GraphTensorType::get(shape, elementType);
+    if (isHuge(type, symbols))
+      continue;
+    operand->tensor = &tensor;
+    operand->type = type;
   }
   return diagnostics.ok();
 }
@@ -333,7 +341,7 @@ bool Importer::addInputs(Scope &scope, func::FuncOp *function) {
       shape.push_back(d.value && *d.value >= 0 ? builder.getAffineConstantExpr(*d.value)
                                                : dimByName[symbolName(input, axis)]);
     }
-    if (symbols.upper(GraphTensorType::get(shape, elementType).getNumElements()) > kMaxElements) {
+    if (isHuge(GraphTensorType::get(shape, elementType), symbols)) {
       diagnostics.report(Problem::Unsupported, "unsupported: input '" + input.name +
                                                    "' may be larger than any memory; "
                                                    "lower the bounds given by --dim");
@@ -411,11 +419,16 @@ bool Importer::importConstant(const Node &node, Operand &operand) {
                       "its value is of " + nameOf(tensor.type) + " or has more than 8 dimensions");
     return false;
   }
-  operand.tensor = &tensor;
   SmallVector<AffineExpr> shape;
   for (int64_t d : tensor.dims)
     shape.push_back(builder.getAffineConstantExpr(d));
-  operand.type = GraphTensorType::get(shape, elementType);
+  auto type = GraphTensorType::get(shape, elementType);
+  if (isHuge(type, symbols)) {
+    reportUnsupported(node, model.opsets[node.domain], "", "its value has a dimension larger than any memory");
+    return false;
+  }
+  operand.tensor = &tensor;
+  operand.type = type;
   return true;
 }
 
@@ -485,7 +498,7 @@ bool Importer::verifyNewOps(NodeContext &n, Operation *before) {
       return false;
     }
   for (const Operand &operand : n.results)
-    if (operand.type && symbols.upper(operand.type.getNumElements()) > kMaxElements) {
+    if (operand.type && isHuge(operand.type, symbols)) {
       (void)n.unsupported("a result of shape " + print(operand.type) +
                           " is larger than any memory; lower the bounds "
                           "given by --dim");
@@ -565,7 +578,7 @@ void Importer::importNode(const Node &node, Scope &scope, const Opsets &opsets, 
     for (auto [i, operand] : llvm::enumerate(arguments))
       if (operand && !operand->type && scope.find(node.inputs[i]) == operand &&
           isInitializer(model.graph, node.inputs[i])) {
-        (void)n.unsupported("constant '" + node.inputs[i] + "' is of a type or rank that is not supported");
+        (void)n.unsupported("constant '" + node.inputs[i] + "' is of a type, rank or size that is not supported");
         break;
       }
     return poison();
@@ -647,38 +660,6 @@ void Importer::importNodes(ArrayRef<Node> nodes, ArrayRef<std::string> outputs, 
   for (size_t i = 0; i < nodes.size(); ++i)
     if (live[i])
       importNode(nodes[i], scope, opsets, depth);
-}
-
-/// Each state is one input and one output, of one fixed shape and type.
-bool Importer::checkStates(func::FuncOp function, ArrayRef<Value> results, ArrayRef<std::string> names) {
-  std::set<std::string> seen;
-  for (const auto &[input, output] : options.states) {
-    auto wrong = [&](const Twine &why) {
-      diagnostics.report(Problem::Usage, "--state " + input + "=" + output + ": " + why);
-    };
-    if (!seen.insert("input " + input).second || !seen.insert("output " + output).second) {
-      wrong("an input or output is named twice");
-      continue;
-    }
-    GraphTensorType before, after;
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (function.getArgAttrOfType<StringAttr>(i, graph::kNameAttr) == input)
-        before = cast<GraphTensorType>(function.getArgumentTypes()[i]);
-    for (auto [i, name] : llvm::enumerate(names))
-      if (name == output)
-        after = cast<GraphTensorType>(results[i].getType());
-    if (!before || !after)
-      wrong(Twine("the model has no ") + (before ? "output '" + output : "input '" + input) + "'");
-    else if (!before.hasStaticShape())
-      wrong("a state needs a fixed shape, '" + input + "' is " + print(before) + "; fix its dimensions with --dim");
-    else if (before.getElementType() != after.getElementType() ||
-             !llvm::all_of(llvm::zip_longest(before.getShape(), after.getShape()), [&](auto dims) {
-               auto [a, b] = dims;
-               return a && b && symbols.equal(*a, *b) == true;
-             }))
-      wrong("'" + input + "' is " + print(before) + ", but '" + output + "' is " + print(after));
-  }
-  return diagnostics.ok();
 }
 
 void Importer::run() {
@@ -780,8 +761,8 @@ void Importer::run() {
   result.module = std::move(owned);
 }
 
-ImportedModel stint::import::importModel(Model &model, const ImportOptions &options, MLIRContext &context,
-                                         Diagnostics &diagnostics) {
+ImportedModel stint::import::importAsItIs(Model &model, const ImportOptions &options, MLIRContext &context,
+                                          Diagnostics &diagnostics) {
   ImportedModel result;
   Importer(model, options, context, diagnostics, result).run();
   result.inlineData = std::move(model.inlineData);
@@ -789,13 +770,10 @@ ImportedModel stint::import::importModel(Model &model, const ImportOptions &opti
   return result;
 }
 
-static DictionaryAttr attributeOf(const Decoder &decoder, MLIRContext &context) {
-  Builder b(&context);
-  return b.getDictionaryAttr({b.getNamedAttr("token_ids", b.getStringAttr(decoder.tokenIds)),
-                              b.getNamedAttr("logits", b.getStringAttr(decoder.logits)),
-                              b.getNamedAttr("page_size", b.getI64IntegerAttr(decoder.pageSize)),
-                              b.getNamedAttr("page_count", b.getI64IntegerAttr(decoder.pageCount)),
-                              b.getNamedAttr("context", b.getI64IntegerAttr(decoder.context))});
+ImportedModel stint::import::importModel(Model &model, const ImportOptions &options, MLIRContext &context,
+                                         Diagnostics &diagnostics) {
+  bool isDecoder = !options.decoder.plain && hasPast(model);
+  return (isDecoder ? importDecoder : importAsItIs)(model, options, context, diagnostics);
 }
 
 ImportedModel stint::import::importFile(StringRef path, const ImportOptions &options, MLIRContext &context,
@@ -804,19 +782,5 @@ ImportedModel stint::import::importFile(StringRef path, const ImportOptions &opt
   for (const auto &entry : options.constants)
     if (model && !addConstant(*model, entry.getKey(), entry.getValue(), diagnostics))
       return {};
-  if (!model)
-    return {};
-  if (options.decoder.plain || !hasPast(*model))
-    return importModel(*model, options, context, diagnostics);
-  ImportOptions own = options;
-  std::string blocker;
-  std::optional<Decoder> decoder = introduceTokens(*model, own, diagnostics, blocker);
-  if (!diagnostics.ok())
-    return {};
-  ImportedModel result = importModel(*model, own, context, diagnostics);
-  result.decoderBlocker = std::move(blocker);
-  if (result.module && decoder)
-    result.module.get()->setAttr(graph::kDecoderAttr, attributeOf(*decoder, context));
-  result.decoder = std::move(decoder);
-  return result;
+  return model ? importModel(*model, options, context, diagnostics) : ImportedModel();
 }

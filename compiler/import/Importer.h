@@ -84,9 +84,13 @@ struct ImportedModel {
 ImportedModel importFile(llvm::StringRef path, const ImportOptions &options, mlir::MLIRContext &context,
                          Diagnostics &diagnostics);
 
-/// Imports a model that was read. Takes over its side buffer.
+/// Imports a model that was read, a decoder as one. Takes over its side buffer.
 ImportedModel importModel(Model &model, const ImportOptions &options, mlir::MLIRContext &context,
                           Diagnostics &diagnostics);
+
+/// The same; a past stays a tensor.
+ImportedModel importAsItIs(Model &model, const ImportOptions &options, mlir::MLIRContext &context,
+                           Diagnostics &diagnostics);
 
 } // namespace stint::import
 

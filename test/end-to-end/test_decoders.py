@@ -1,5 +1,6 @@
 """Decoders as they are exported, past and present as plain tensors: stories260K tells its story in both spellings,
 token by token and all at once, on both architectures."""
+import functools
 import sys
 
 import support
@@ -11,6 +12,7 @@ STORY = [403, 407, 261, 378, 432, 383, 286, 261, 376, 298, 315, 421]
 SPELLINGS = {"genai": ["--weights", "float32"], "standard": []}
 
 
+@functools.cache
 def plan_of(spelling):
     if not GGUF.is_file():
         raise support.Skipped("no ../shared/data/stories260K.gguf")
@@ -32,8 +34,8 @@ def numbers(name, values):
     return path
 
 
-def step(program, plan, spelling, tokens, past, label):
-    """The likeliest token after each, and the files of what is remembered."""
+def logits_of(program, plan, spelling, tokens, past, label):
+    """The logits after each token, and the files of what is remembered."""
     length = past["length"]
     inputs = {"input_ids": numbers("ids", tokens), "attention_mask": numbers("mask", [1] * (length + len(tokens)))}
     if spelling == "standard":
@@ -51,7 +53,13 @@ def step(program, plan, spelling, tokens, past, label):
     shape, values = support.tensors.read_npy(logits)
     assert tuple(shape) == (1, len(tokens), VOCABULARY), shape
     rows = [values[row * VOCABULARY:(row + 1) * VOCABULARY] for row in range(len(tokens))]
-    return [max(range(VOCABULARY), key=row.__getitem__) for row in rows], {"length": length + len(tokens), **presents}
+    return rows, {"length": length + len(tokens), **presents}
+
+
+def step(program, plan, spelling, tokens, past, label):
+    """The likeliest token after each, and the files of what is remembered."""
+    rows, past = logits_of(program, plan, spelling, tokens, past, label)
+    return [max(range(VOCABULARY), key=row.__getitem__) for row in rows], past
 
 
 def nothing():
