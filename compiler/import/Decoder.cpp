@@ -166,7 +166,7 @@ bool TokenIntroduction::findPorts() {
     for (size_t i : {0, 1})
       if (!pasts.insert(layer.past[i]).second || !presents.insert(layer.present[i]).second)
         return blockAt(*layer.node, "shares its past or present with another node");
-    result.pageBytes += 2 * layer.heads * layer.size * kPagePositions * 4;
+    result.pageBytes += 2 * layer.heads * layer.size * kPagePositions * (options.decoder.half ? 2 : 4);
   }
   for (const ValueInfo &output : model.graph.outputs) {
     if (presents.contains(output.name))
@@ -430,14 +430,16 @@ void TokenIntroduction::rewriteNode(Layer &layer) {
 void TokenIntroduction::rewrite() {
   using namespace graph::steptable;
   Graph &graph = model.graph;
+  DataType kept = options.decoder.half ? DataType::Float16 : DataType::Float;
   for (Layer &layer : layers) {
     rewriteNode(layer);
     for (size_t i : {0, 1}) {
       // Keys lie with the positions of a page side by side, values with the
       // elements of a head.
       int64_t inner = i ? layer.size : kPagePositions, outer = i ? kPagePositions : layer.size;
-      *input(layer.past[i]) = port(layer.past[i], DataType::Float,
-                                   {fixed(result.pageCount), fixed(layer.heads), fixed(outer), fixed(inner)});
+      *input(layer.past[i]) =
+          port(layer.past[i], kept, {fixed(result.pageCount), fixed(layer.heads), fixed(outer), fixed(inner)});
+      find(graph.outputs, layer.present[i])->type = kept;
       options.states.push_back({layer.past[i], layer.present[i]});
     }
   }

@@ -24,6 +24,7 @@ struct DecoderOptions {
   int64_t chunk = 0;     // tokens of a step
   int64_t rows = 0;      // tokens of a step whose logits are wanted
   uint64_t kvMemory = 0; // bytes of keys and values
+  bool half = false;     // keys and values as f16
 };
 
 struct ImportOptions {

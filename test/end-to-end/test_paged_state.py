@@ -14,18 +14,18 @@ LENGTH = 90  # three pages
 
 
 @functools.cache
-def plan_of(spelling):
+def plan_of(spelling, kept="f32"):
     test_decoders.plan_of(spelling)  # makes the model
-    plan = FOLDER / f"{spelling}.stint"
+    plan = FOLDER / f"{spelling}-{kept}.stint"
     support.expect(support.compile_model(test_decoders.FOLDER / spelling / "model.onnx", plan, "--target", support.BOTH,
                                          "--context", "128", "--max-sequences", "3", "--chunk", "48", "--logit-rows",
-                                         "48"), 0)
+                                         "48", "--kv-type", kept), 0)
     return plan
 
 
-def story(spelling):
+def story(spelling, kept="f32"):
     def test():
-        state = steps.Steps(plan_of(spelling))
+        state = steps.Steps(plan_of(spelling, kept))
         token, said = 1, []
         for _ in STORY:
             token = steps.best(state.step([(2, [token])])[0])
@@ -44,10 +44,10 @@ def alone(plan, tokens, threads=1):
     return rows
 
 
-def invariance(spelling):
+def invariance(spelling, kept="f32"):
     """Random cuts of three sequences that share steps."""
     def test():
-        plan, chance = plan_of(spelling), random.Random(5)
+        plan, chance = plan_of(spelling, kept), random.Random(5)
         tokens = [[chance.randrange(test_decoders.VOCABULARY) for _ in range(LENGTH)] for _ in range(3)]
         wanted = [alone(plan, sequence) for sequence in tokens]
         for threads in (1, 2, 3):
@@ -71,7 +71,7 @@ def invariance(spelling):
     return test
 
 
-def plain(spelling):
+def plain(spelling, kept="f32", tolerance=1e-5):
     """As with past and present as tensors."""
     def test():
         plan, chance = test_decoders.plan_of(spelling), random.Random(6)
@@ -79,11 +79,11 @@ def plain(spelling):
         first, past = test_decoders.logits_of([support.RUN], plan, spelling, tokens[:31], test_decoders.nothing(), 0)
         second, _ = test_decoders.logits_of([support.RUN], plan, spelling, tokens[31:], past, 1)
         wanted = [*first, *second]
-        state = steps.Steps(plan_of(spelling))
+        state = steps.Steps(plan_of(spelling, kept))
         rows = [steps.array.array("f", row) for row in state.step([(0, tokens)])]
         largest = max(abs(value) for row in wanted for value in row)
         worst = max(abs(a - b) for row, other in zip(rows, wanted, strict=True) for a, b in zip(row, other, strict=True))
-        assert worst <= 1e-5 * largest, f"differs by {worst / largest:.1e}"
+        assert worst <= tolerance * largest, f"differs by {worst / largest:.1e}"
         return f"{worst / largest:.1e}"
     return test
 
@@ -128,5 +128,8 @@ def tests():
         yield f"{spelling}/story", story(spelling)
         yield f"{spelling}/invariance", invariance(spelling)
         yield f"{spelling}/plain", plain(spelling)
+    yield "f16/story", story("genai", "f16")
+    yield "f16/invariance", invariance("genai", "f16")
+    yield "f16/plain", plain("genai", "f16", 3e-3)
     yield "bad-tables", bad_tables
     yield "refusals", refusals

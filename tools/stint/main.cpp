@@ -23,7 +23,7 @@ namespace {
 /// Words of the command line that need a second look.
 struct Words {
   std::vector<std::string> dims, bounds, states, profiles, constants;
-  std::string maxRam, emit, json, report, seed, kvMemory;
+  std::string maxRam, emit, json, report, seed, kvMemory, kvType;
   bool timing = false, quiet = false, verbose = false;
 };
 
@@ -60,6 +60,7 @@ int readWords(const Words &words, Options &options) {
       return usage("--max-ram " + llvm::toString(bytes.takeError()));
     options.maxRam = *bytes;
   }
+  options.decoder.half = words.kvType == "f16";
   if (!words.kvMemory.empty()) {
     llvm::Expected<uint64_t> bytes = parseBytes(words.kvMemory);
     if (!bytes)
@@ -125,6 +126,9 @@ void addModelOptions(CLI::App *command, Options &options, Words &words) {
                    "Text decoder: the most tokens of a step whose logits are wanted (default: one a sequence)")
       ->type_name("N")
       ->check(positive);
+  command->add_option("--kv-type", words.kvType, "Text decoder: what keys and values are kept as, f32 (default) or f16")
+      ->type_name("TYPE")
+      ->check(CLI::IsMember({"f32", "f16"}));
   command
       ->add_option("--kv-memory", words.kvMemory,
                    "Text decoder: memory for keys and values (default: what all sequences can fill); K, M, G are "

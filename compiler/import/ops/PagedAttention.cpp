@@ -108,8 +108,9 @@ FailureOr<Value> PagedAttention::append(size_t which) {
   size_t cache = kKeyCache + which - 1;
   GraphTensorType type = n.type(cache), fresh = n.typeOf(parts[which]);
   int64_t inner = which == 1 ? 2 : 3; // where the head's elements are
-  if (type.getRank() != 4 || !type.hasStaticShape() || !type.getElementType().isF32() ||
-      !fresh.getElementType().isF32() || type.getDim(1) != fresh.getDim(1) || type.getDim(inner) != fresh.getDim(2) ||
+  if (type.getRank() != 4 || !type.hasStaticShape() ||
+      !(type.getElementType().isF32() || type.getElementType().isF16()) || !fresh.getElementType().isF32() ||
+      type.getDim(1) != fresh.getDim(1) || type.getDim(inner) != fresh.getDim(2) ||
       type.getStaticDim(5 - inner) != kPagePositions)
     return n.malformed("a cache " + n.print(type) + " does not take " + n.print(fresh));
   Value inputs[] = {n.in(cache), parts[which], n.in(kPositions), n.in(kSequences), n.in(kPages)};
@@ -155,7 +156,7 @@ LogicalResult PagedAttention::run() {
   AffineExpr group = n.dim(heads / shared);
   auto width = n.typeOf(parts[0]).getStaticDim(2);
   Value query = n.reshape(parts[0], {tokens, n.dim(shared), group, shape[2]});
-  SmallVector<Value> inputs = {query, *keys, *values, n.in(kPositions), n.in(kSequences), n.in(kPages)};
+  SmallVector<Value> inputs = {*keys, *values, query, n.in(kPositions), n.in(kSequences), n.in(kPages)};
   if (n.has(kSink)) {
     if (n.type(kSink).getNumElements() != heads)
       return n.malformed("head_sink must have one element a head");

@@ -4,12 +4,15 @@
 //                pages [N, P]) -> cache
 //     params: 1 for keys, whose pages are [heads, H, 32]; 0 for values, whose
 //     pages are [heads, 32, H]. Units: tokens.
-//   paged_attention(query [T, heads, group, H], key cache, value cache,
+//   paged_attention(key cache, value cache, query [T, heads, group, H],
 //                   positions, sequences, pages[, sink [heads · group]])
 //       -> [T, heads, group, Hv]
 //     params: window, the keys that a token sees (0: all up to itself); whether
 //     there is a sink, one more logit that has no value.
 //     fparams: scale; softcap (0: none). Units: tokens × heads.
+//
+// Caches are f32 or f16 (rounded to nearest, beyond its largest to that);
+// everything is computed in f32.
 //
 // Token t is at positions[t] of sequence sequences[t], whose position p is in
 // page pages[sequence][p / 32], at p % 32. It sees positions up to its own.
@@ -49,7 +52,11 @@ struct StepTable {
   }
 };
 
-static int32_t append(const Call &call) {
+/// What a cache keeps of a float.
+inline void keep(float *to, float x) { *to = x; }
+inline void keep(uint16_t *to, float x) { *to = halfOf(x); }
+
+template <typename T> static int32_t append(const Call &call) {
   constexpr int kFresh = 1, kResult = 5;
   bool keys = call.params[0] != 0;
   int64_t heads = call.dim(kFresh, 1), size = call.dim(kFresh, 2);
@@ -61,19 +68,17 @@ static int32_t append(const Call &call) {
     if (page < 0)
       return kOutside;
     const float *from = call.data<const float>(kFresh) + token * heads * size;
-    float *to = call.data<float>(kResult) + page * heads * size * kPage;
+    T *to = call.data<T>(kResult) + page * heads * size * kPage;
     for (int64_t head = 0; head < heads; ++head, from += size, to += size * kPage)
-      if (keys)
-        for (int64_t i = 0; i < size; ++i)
-          to[i * kPage + at] = from[i];
-      else
-        copy(to + at * size, from, size);
+      for (int64_t i = 0; i < size; ++i)
+        keep(keys ? to + i * kPage + at : to + at * size + i, from[i]);
   }
   return 0;
 }
 
 /// The scores of one page for one or two queries.
-template <int kQueries> static void scorePage(const float *query, const float *keys, int64_t size, float *scores) {
+template <int kQueries, typename T>
+static void scorePage(const float *query, const T *keys, int64_t size, float *scores) {
   Floats sums[kQueries][kPair] = {};
   for (int64_t i = 0; i < size; ++i) {
     Floats row[kPair];
@@ -91,7 +96,8 @@ template <int kQueries> static void scorePage(const float *query, const float *k
 }
 
 /// result · correction + Σ weights[j] · values[j], j from first to last.
-static void mixPage(float *result, const float *values, int64_t size, const float *weights, float correction, int first,
+template <typename T>
+static void mixPage(float *result, const T *values, int64_t size, const float *weights, float correction, int first,
                     int last) {
   int64_t i = 0;
   constexpr int kWide = 4;
@@ -110,7 +116,7 @@ static void mixPage(float *result, const float *values, int64_t size, const floa
   for (; i < size; ++i) {
     float sum = result[i] * correction;
     for (int j = first; j <= last; ++j)
-      sum = sum + weights[j] * values[j * size + i];
+      sum = sum + weights[j] * floatOf(values[j * size + i]);
     result[i] = sum;
   }
 }
@@ -128,7 +134,8 @@ static float maximum(const float *x, int first, int last) {
 }
 
 /// What a page adds to one query head. `scores` become weights.
-static void takePage(Softmax &softmax, float *scores, const Call &call, int first, int last, const float *values,
+template <typename T>
+static void takePage(Softmax &softmax, float *scores, const Call &call, int first, int last, const T *values,
                      int64_t size, float *result) {
   float scale = call.fparams[0], softcap = call.fparams[1];
   for (int half = 0; half < kPair; ++half) {
@@ -148,8 +155,8 @@ static void takePage(Softmax &softmax, float *scores, const Call &call, int firs
   softmax = {top, sum};
 }
 
-static int32_t attend(const Call &call) {
-  constexpr int kQuery = 0, kKeys = 1, kValues = 2, kMostGroup = 16;
+template <typename T> static int32_t attend(const Call &call) {
+  constexpr int kKeys = 0, kValues = 1, kQuery = 2, kMostGroup = 16;
   int result = call.params[1] ? 7 : 6;
   int64_t heads = call.dim(kQuery, 1), group = call.dim(kQuery, 2), size = call.dim(kQuery, 3);
   int64_t valueSize = call.dim(result, 3), window = call.params[0];
@@ -173,8 +180,8 @@ static int32_t attend(const Call &call) {
         int64_t page = table.page(token, index);
         if (page < 0)
           return kOutside;
-        const float *keys = call.data<const float>(kKeys) + (page * heads + head) * size * kPage;
-        const float *values = call.data<const float>(kValues) + (page * heads + head) * valueSize * kPage;
+        const T *keys = call.data<const T>(kKeys) + (page * heads + head) * size * kPage;
+        const T *values = call.data<const T>(kValues) + (page * heads + head) * valueSize * kPage;
         int first = int(max<int64_t>(lowest - index * kPage, 0)),
             last = int(min<int64_t>(position - index * kPage, kPage - 1));
         float scores[kMostGroup * kPage];
@@ -197,5 +204,7 @@ static int32_t attend(const Call &call) {
 } // namespace stint::leaf
 
 using namespace stint::leaf;
-STINT_LEAF_CHECKED(paged_append, f32, append)
-STINT_LEAF_CHECKED(paged_attention, f32, attend)
+STINT_LEAF_CHECKED(paged_append, f32, append<float>)
+STINT_LEAF_CHECKED(paged_append, f16, append<uint16_t>)
+STINT_LEAF_CHECKED(paged_attention, f32, attend<float>)
+STINT_LEAF_CHECKED(paged_attention, f16, attend<uint16_t>)

@@ -21,6 +21,42 @@ inline void store(float *to, Floats x) { reinterpret_cast<FloatsInMemory *>(to)-
 inline Floats splat(float x) { return x - Floats{}; }
 inline Integers splatInteger(int32_t x) { return x - Integers{}; }
 
+// Half precision, as its bits. Any machine, the same result: no conversion
+// instruction is used.
+
+using Shorts = uint16_t __attribute__((vector_size(2 * kLanes)));
+struct __attribute__((packed, aligned(2))) ShortsInMemory {
+  Shorts lanes;
+};
+
+inline Floats load(const uint16_t *from) {
+  auto bits = __builtin_convertvector(reinterpret_cast<const ShortsInMemory *>(from)->lanes, Integers);
+  Integers magnitude = (bits & splatInteger(0x7fff)) << 13, sign = (bits & splatInteger(0x8000)) << 16;
+  Integers finite = (Integers)((Floats)magnitude * splat(0x1p112f));
+  Integers special = (bits & splatInteger(0x7c00)) == splatInteger(0x7c00);
+  return (Floats)((special ? magnitude | splatInteger(0x7f800000) : finite) | sign);
+}
+
+inline float floatOf(float x) { return x; }
+inline float floatOf(uint16_t half) {
+  uint32_t magnitude = uint32_t(half & 0x7fff) << 13, sign = uint32_t(half & 0x8000) << 16;
+  float scaled = __builtin_bit_cast(float, magnitude) * 0x1p112f;
+  uint32_t bits = (half & 0x7c00) == 0x7c00 ? magnitude | 0x7f800000 : __builtin_bit_cast(uint32_t, scaled);
+  return __builtin_bit_cast(float, bits | sign);
+}
+
+/// To nearest, ties to even; finite numbers beyond the largest become that.
+inline uint16_t halfOf(float x) {
+  uint32_t bits = __builtin_bit_cast(uint32_t, x), sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;
+  if (rest >= 0x7f800000) // infinite, or no number
+    return uint16_t(sign | 0x7c00 | (rest > 0x7f800000 ? 0x200 : 0));
+  if (rest >= 0x477ff000) // would round to infinity
+    return uint16_t(sign | 0x7bff);
+  if (rest < 0x38800000) // denormal: the sum rounds
+    return uint16_t(sign | (__builtin_bit_cast(uint32_t, __builtin_bit_cast(float, rest) + 0.5f) - 0x3f000000));
+  return uint16_t(sign | ((rest + 0xfff + (rest >> 13 & 1) - (112u << 23)) >> 13));
+}
+
 /// e^x for x <= 88, within 2 ULP; 0 below -87. Range reduction by ln 2 in two
 /// parts (Cody and Waite), a polynomial of degree 6.
 inline Floats expOf(Floats x) {
