@@ -37,18 +37,22 @@ uint32_t vocabularyOf(const stint_model &model, const Decoder &decoder) {
 
 uint32_t limitOf(int64_t value) { return value < INT32_MAX ? static_cast<uint32_t>(value) : INT32_MAX; }
 
-// A state as pages of keys or values.
+// A state as pages of keys or values. Of a layer's two states the first holds
+// keys, whose elements stand together for all positions of a page, the second
+// values; where sizes tell otherwise, they are right.
 Status readState(const State &state, uint32_t index, const Decoder &decoder, uint8_t *data, CacheState *result) {
-  uint64_t bytes = 0, row = 0;
+  uint64_t bytes = 0;
   Span<const int64_t> dims = state.dims;
+  auto pageSize = static_cast<int64_t>(decoder.pageSize);
+  uint32_t bits = stint_type_bits(state.type);
   bool sound = dims.size == 4 && tensorBytes(state.type, 4, dims.data, &bytes) && bytes == state.size && bytes != 0 &&
-               tensorBytes(state.type, 1, &dims[3], &row) && dims[0] == int64_t(decoder.pageCount) &&
-               dims[2] == int64_t(decoder.pageSize) && dims[1] <= INT32_MAX && row <= INT32_MAX &&
-               row * 8 == uint64_t(dims[3]) * stint_type_bits(state.type);
-  if (!sound)
+               dims[0] == int64_t(decoder.pageCount) && (dims[2] == pageSize || dims[3] == pageSize) && bits % 8 == 0;
+  bool transposed = sound && dims[3] == pageSize && (index % 2 == 0 || dims[2] != pageSize);
+  int64_t size = !sound ? 0 : transposed ? dims[2] : dims[3];
+  if (!sound || dims[1] > INT32_MAX || size > INT32_MAX / 16)
     return failure(STINT_STATUS_UNSUPPORTED, "state %a of the plan is not made of pages of keys or values", index);
-  *result = {data, static_cast<uint32_t>(dims[1]), static_cast<uint32_t>(dims[3]), state.type,
-             static_cast<uint32_t>(row)};
+  *result = {data,       static_cast<uint32_t>(dims[1]),           static_cast<uint32_t>(size),
+             state.type, static_cast<uint32_t>(size) * (bits / 8), transposed};
   return success();
 }
 
@@ -103,6 +107,9 @@ Status create(stint_session *session, const stint_generator_options *given, stin
   plan.pageCount = decoder->pageCount;
   plan.sequenceLimit = options.max_sequences ? options.max_sequences : plan.step.sequences;
   plan.stateCount = entry.states.size;
+  for (const State &state : entry.states) // a head of it is smaller
+    if (state.size / decoder->pageCount > plan.scratchBytes)
+      plan.scratchBytes = state.size / decoder->pageCount;
   plan.narrowIds = entry.inputs[decoder->tokenIds].type == STINT_I32;
   memcpy(plan.root, stint_model_root_hash(session->model), sizeof(plan.root));
   plan.runner = {runSession, session};

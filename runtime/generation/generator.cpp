@@ -15,7 +15,7 @@ namespace {
 struct Layout {
   uint64_t sequences, tokens, pages, states, holders, freePages;
   uint64_t ids, positions, owners, pageRows, rows, logits, parts;
-  uint64_t candidates, counts;
+  uint64_t candidates, counts, scratch;
 };
 
 bool layOut(const GeneratorPlan &plan, Layout *layout, uint64_t *bytes) {
@@ -37,6 +37,7 @@ bool layOut(const GeneratorPlan &plan, Layout *layout, uint64_t *bytes) {
   layout->parts = sum.add(plan.step.sequences, sizeof(StepPart), 64);
   layout->candidates = sum.add(plan.limits.vocabulary, sizeof(Sampler::Candidate), 64);
   layout->counts = sum.add(plan.limits.vocabulary, sizeof(uint32_t), 64);
+  layout->scratch = sum.add(plan.scratchBytes, 1, 64);
   *bytes = sum.bytes();
   return sum.fits();
 }
@@ -118,6 +119,7 @@ Status stint::createGenerator(const GeneratorPlan &plan, stint_generator **resul
   table.pagesPerSequence = plan.limits.pagesPerSequence();
   generator->sampler = Sampler(reinterpret_cast<Sampler::Candidate *>(block + layout.candidates), at(layout.counts),
                                plan.limits.vocabulary);
+  generator->scratch = block + layout.scratch;
   generator->runner = plan.runner;
   memcpy(generator->root, plan.root, sizeof(plan.root));
   generator->bytes = bytes;

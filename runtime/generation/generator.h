@@ -13,9 +13,10 @@ struct GeneratorPlan {
   SequenceLimits limits;
   StepLimits step;
   uint32_t pageCount, sequenceLimit;
-  uint32_t stateCount; // of the cache; the creator fills them in
-  bool narrowIds;      // the plan's token ids are i32
-  uint8_t root[32];    // of the model
+  uint32_t stateCount;   // of the cache; the creator fills them in
+  uint64_t scratchBytes; // what a head keeps on a page, at most
+  bool narrowIds;        // the plan's token ids are i32
+  uint8_t root[32];      // of the model
   StepRunner runner;
 };
 
@@ -38,8 +39,9 @@ struct stint_generator {
   stint::Sampler sampler;
   stint::StepRunner runner;
   uint8_t root[32];
-  uint32_t turn;   // see planStep
-  bool inCallback; // a callback is running
+  uint8_t *scratch; // a head's part of a page, for saveSequence
+  uint32_t turn;    // see planStep
+  bool inCallback;  // a callback is running
   uint64_t bytes;
   // Where the runner is a session (decoder.cpp), null otherwise.
   stint_session *session;

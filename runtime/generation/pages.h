@@ -10,12 +10,14 @@
 
 namespace stint {
 
-// One state of the plan: [pages][heads][page size][head size] elements.
+// One state of the plan: [pages][heads][page size][head size] elements, or
+// transposed: [pages][heads][head size][page size].
 struct CacheState {
   uint8_t *data;
   uint32_t heads, headSize;
   int32_t type;      // of an element
   uint32_t rowBytes; // what one head keeps of one token
+  bool transposed;
 };
 
 constexpr uint32_t noPage = 0xffffffff;

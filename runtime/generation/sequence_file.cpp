@@ -61,20 +61,34 @@ bool sizeOf(const Sequences &sequences, uint32_t tokens, uint32_t cached, uint64
   return sum.fits();
 }
 
-// Calls piece(memory, bytes) for all that `cached` tokens have in the cache, in
-// the file's order; stops at the first failure.
+// Rows of the first `count` positions of one head on a page, in the file's order:
+// taken from the page, or put there.
+void moveRows(const CacheState &state, uint32_t pageSize, uint32_t count, uint8_t *page, uint8_t *rows, bool put) {
+  uint32_t element = state.rowBytes / state.headSize;
+  auto move = [&](uint8_t *inPage, uint8_t *inRows, uint64_t bytes) {
+    memcpy(put ? inPage : inRows, put ? inRows : inPage, bytes);
+  };
+  if (!state.transposed)
+    return move(page, rows, uint64_t(count) * state.rowBytes);
+  for (uint32_t i = 0; i < state.headSize; ++i)
+    for (uint32_t position = 0; position < count; ++position)
+      move(page + (uint64_t(i) * pageSize + position) * element,
+           rows + uint64_t(position) * state.rowBytes + uint64_t(i) * element, element);
+}
+
+// Calls piece(state, memory, count) for all that `cached` tokens have in the
+// cache, in the file's order: `count` positions of one head on one page. Stops
+// at the first failure.
 template <typename Function>
 Status forEachPiece(const Sequences &sequences, const uint32_t *pages, uint32_t cached, Function piece) {
   uint32_t pageSize = sequences.limits.pageSize;
-  for (const CacheState &state : sequences.states) {
-    uint64_t headBytes = uint64_t(pageSize) * state.rowBytes;
+  for (const CacheState &state : sequences.states)
     for (uint32_t head = 0; head < state.heads; ++head)
       for (uint32_t first = 0; first < cached; first += pageSize) {
         uint64_t at = uint64_t(pages[first / pageSize]) * state.heads + head;
-        uint32_t count = cached - first < pageSize ? cached - first : pageSize;
-        STINT_TRY(piece(state.data + at * headBytes, uint64_t(count) * state.rowBytes));
+        STINT_TRY(piece(state, state.data + at * pageSize * state.rowBytes,
+                        cached - first < pageSize ? cached - first : pageSize));
       }
-  }
   return success();
 }
 
@@ -143,7 +157,10 @@ Status stint::saveSequence(const stint_generator &generator, const Sequence &seq
   }
   STINT_TRY(output.put(sequence.tokens, sequence.length * sizeof(uint32_t)));
   STINT_TRY(forEachPiece(sequences, sequence.pages, sequence.cached,
-                         [&](const uint8_t *piece, uint64_t bytes) { return output.put(piece, bytes); }));
+                         [&](const CacheState &state, uint8_t *page, uint32_t count) {
+                           moveRows(state, sequences.limits.pageSize, count, page, generator.scratch, false);
+                           return output.put(generator.scratch, uint64_t(count) * state.rowBytes);
+                         }));
   return output.finish();
 }
 
@@ -175,10 +192,11 @@ Status stint::restoreSequence(stint_generator *generator, const void *data, size
   }
   memcpy(sequence->tokens, at, header.token_count * sizeof(uint32_t));
   at += header.token_count * sizeof(uint32_t);
-  Status status =
-      forEachPiece(sequences, sequence->pages, header.cached_count, [&](uint8_t *piece, uint64_t pieceBytes) {
-        memcpy(piece, at, pieceBytes);
-        at += pieceBytes;
+  Status status = forEachPiece(
+      sequences, sequence->pages, header.cached_count, [&](const CacheState &state, uint8_t *page, uint32_t count) {
+        // They are read only.
+        moveRows(state, sequences.limits.pageSize, count, page, const_cast<uint8_t *>(at), true);
+        at += uint64_t(count) * state.rowBytes;
         return success();
       });
   if (!status.ok())

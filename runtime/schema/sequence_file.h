@@ -7,7 +7,8 @@
 //   [SHA-256 of all that stands before it, 32 bytes]
 //
 // Little-endian. States stand in the order of the plan (for each layer keys,
-// then values), positions in ascending order, whatever pages they lay on. Read
+// then values), heads, positions and their elements in ascending order, however
+// they lay on pages. Read
 // by runs of the plan whose root is `root`, on any machine; depends on
 // <stdint.h> alone.
 #ifndef STINT_SCHEMA_SEQUENCE_FILE_H

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace stint::test {
 
 namespace {
@@ -29,9 +31,13 @@ float logit(uint64_t hash, uint32_t token) {
 } // namespace
 
 FakeDecoder::FakeDecoder(const Options &options) : options(options) {
+  uint64_t bytes = 0;
   for (uint32_t s = 0; s < 2; ++s) {
     memory[s].resize(size_t(options.pageCount) * heads[s] * options.pageSize * headSize[s]);
-    states[s] = {reinterpret_cast<uint8_t *>(memory[s].data()), heads[s], headSize[s], STINT_F32, headSize[s] * 4};
+    bool transposed = s == 0;
+    states[s] = {
+        reinterpret_cast<uint8_t *>(memory[s].data()), heads[s], headSize[s], STINT_F32, headSize[s] * 4, transposed};
+    bytes = std::max<uint64_t>(bytes, headSize[s] * 4 * options.pageSize);
   }
   GeneratorPlan plan = {};
   plan.limits = {options.vocabulary, options.context, options.pageSize};
@@ -39,6 +45,7 @@ FakeDecoder::FakeDecoder(const Options &options) : options(options) {
   plan.pageCount = options.pageCount;
   plan.sequenceLimit = options.sequenceLimit;
   plan.stateCount = 2;
+  plan.scratchBytes = bytes;
   plan.narrowIds = options.root % 2;
   memset(plan.root, options.root, sizeof(plan.root));
   plan.runner = {run, this};
@@ -69,8 +76,10 @@ Status FakeDecoder::compute(const StepTable &table) {
     EXPECT_LT(uint32_t(owner), table.sequenceCount);
     uint32_t page = uint32_t(table.pages[owner * table.pagesPerSequence + position / options.pageSize]);
     EXPECT_LT(page, options.pageCount) << "position " << position;
-    size_t row = (size_t(page) * heads[s] + head) * options.pageSize + position % options.pageSize;
-    return memory[s].at(row * headSize[s] + element);
+    size_t at = (size_t(page) * heads[s] + head) * options.pageSize * headSize[s];
+    position %= options.pageSize;
+    return memory[s].at(
+        at + (states[s].transposed ? element * options.pageSize + position : position * headSize[s] + element));
   };
   auto id = [&](uint32_t t) -> int64_t {
     return table.narrowIds ? static_cast<int32_t *>(table.ids)[t] : static_cast<int64_t *>(table.ids)[t];
