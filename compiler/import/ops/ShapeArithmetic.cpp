@@ -152,7 +152,8 @@ std::optional<Scalar> Folder::convert(const Scalar &a, Type from, Type to) const
   if (!a.expr) {
     if (!(std::abs(a.value) < 9e15))
       return std::nullopt;
-    return convert(number(std::trunc(a.value)), from, to);
+    // Also of -0, which is no integer before.
+    return convert(Scalar(n.dim(static_cast<int64_t>(a.value))), from, to);
   }
   unsigned width = to.getIntOrFloatBitWidth();
   bool isUnsigned = to.isUnsignedInteger();
