@@ -185,6 +185,8 @@ bool Compilation::readModel() {
     result.warnings.push_back("keys and values stay plain tensors: " + model.decoderBlocker);
   if (!model.module || !diagnostics.ok())
     return false;
+  if (model.decoder)
+    result.decoderTokens = model.decoder->tokens;
   if (failed(model.module->verify()))
     return false;
   return fail(files.open(*model.module, model.inlineData->bytes()));
@@ -333,9 +335,11 @@ bool Compilation::writeFile(std::vector<serialise::VariantCode> code) {
     if (!searchMemory())
       return false;
   }
-  bool hasSymbols = graph::Symbols::of(*model.module).size() > 0;
-  diagnostics.report(Problem::Failed,
-                     ramMessage(result.ram, *options.maxRam, tensorsAtPeak(*model.module), hasSymbols));
+  result.overRam = diagnostics.ok();
+  const char *lower = model.decoder ? "--context, --max-sequences or --kv-memory, or try --kv-type f16"
+                      : graph::Symbols::of(*model.module).size() ? "the upper bounds given with --dim"
+                                                                 : "";
+  diagnostics.report(Problem::Failed, ramMessage(result.ram, *options.maxRam, tensorsAtPeak(*model.module), lower));
   return false;
 }
 
@@ -354,5 +358,24 @@ bool Compilation::emitText() {
 } // namespace
 
 Result driver::compile(const Options &options, import::Diagnostics &diagnostics, llvm::raw_ostream &text) {
-  return Compilation(options, diagnostics, text).run();
+  size_t before = diagnostics.all().size();
+  Result result = Compilation(options, diagnostics, text).run();
+  // A decoder's step may take fewer tokens at once: its activations shrink.
+  Options smaller = options;
+  for (int64_t chunk = result.decoderTokens / 2; result.overRam && chunk && !options.decoder.chunk; chunk /= 2) {
+    smaller.decoder.chunk = chunk;
+    import::Diagnostics problems;
+    Result attempt = Compilation(smaller, problems, text).run();
+    if (!attempt.ok && attempt.decoderTokens == result.decoderTokens)
+      break; // as many sequences as that
+    if (attempt.ok)
+      attempt.note("steps of " + std::to_string(chunk) + " tokens to fit --max-ram");
+    if (!attempt.ok && !attempt.overRam)
+      break;
+    result = std::move(attempt);
+    if (!result.ok)
+      continue;
+    diagnostics.forgetSince(before);
+  }
+  return result;
 }

@@ -13,6 +13,8 @@ struct Result {
   RamContract ram;
   uint64_t fileBytes = 0, sharedWeights = 0;
   size_t kernels = 0, dispatches = 0;
+  bool overRam = false;                                   // it failed for --max-ram alone
+  int64_t decoderTokens = 0;                              // the most tokens of a decoder's step; 0: no decoder
   std::vector<std::pair<std::string, uint64_t>> variants; // name, bytes of code
   Stopwatch time;
   std::vector<std::string> notes;    // what was done, for -v and the report

@@ -6,6 +6,7 @@
 #include "compiler/driver/Explain.h"
 
 #include "compiler/driver/Compiler.h"
+#include "compiler/import/Decoder.h"
 #include "compiler/import/OnnxReader.h"
 #include "dialects/Graph/Shapes.h"
 #include "dialects/Plan/PlanDialect.h"
@@ -169,6 +170,15 @@ static void findUnused(const Options &options, import::ImportedModel &model, Fac
   for (const import::Function &function : file->functions)
     facts.unused.erase({function.domain, function.name}); // its nodes are counted
   std::set<std::pair<std::string, std::string>> used;
+  // Attention with a past is written in another way; the step table's nodes are
+  // in no file.
+  llvm::erase_if(model.operators, [&](const import::OperatorUse &use) {
+    return model.decoder && use.domain == import::kDecoderDomain && use.opType != import::kPagedAttention;
+  });
+  for (const import::OperatorUse &use : model.operators)
+    if (model.decoder && use.domain == import::kDecoderDomain && use.opType == import::kPagedAttention)
+      for (auto name : {std::pair("", "Attention"), std::pair("com.microsoft", "GroupQueryAttention")})
+        facts.unused.erase({name.first, name.second});
   for (const import::OperatorUse &use : model.operators) {
     facts.unused[{use.domain, use.opType}] -= use.count;
     used.insert({use.domain, use.opType});
@@ -338,6 +348,17 @@ static void printJson(const import::ImportedModel &model, const Facts &facts, co
                           {"unsupported", std::move(nodes)},
                           {"dynamic_dimensions", std::move(dims)},
                           {"problems", std::move(problems)}};
+  if (const auto &decoder = model.decoder)
+    root["decoder"] = llvm::json::Object{{"state_level", 2},
+                                         {"layers", decoder->layers},
+                                         {"context", decoder->context},
+                                         {"sequences", decoder->sequences},
+                                         {"tokens", decoder->tokens},
+                                         {"page_size", decoder->pageSize},
+                                         {"page_count", decoder->pageCount},
+                                         {"page_bytes", decoder->pageBytes}};
+  else if (!model.decoderBlocker.empty())
+    root["decoder"] = llvm::json::Object{{"state_level", 0}, {"blocked_by", model.decoderBlocker}};
   if (facts.known) {
     root["dispatches"] = facts.dispatches;
     root["weight_bytes"] = static_cast<int64_t>(facts.weights);
@@ -393,6 +414,13 @@ static void printText(const import::ImportedModel &model, const Facts &facts, co
     else
       os << "compile needs --dim " << dim.name << "=N or " << dim.name << "=LO..HI\n";
   }
+  if (const auto &decoder = model.decoder)
+    os << llvm::formatv("text decoder of {0} layers, state at level 2: {1} pages of {2} positions, {3} each; context "
+                        "{4}, {5} at once, {6} tokens a step\n",
+                        decoder->layers, decoder->pageCount, decoder->pageSize, readableBytes(decoder->pageBytes),
+                        decoder->context, counted(decoder->sequences, "sequence"), decoder->tokens);
+  else if (!model.decoderBlocker.empty())
+    os << "text decoder, state at level 0 (past and present are tensors): " << model.decoderBlocker << "\n";
   for (const std::string &message : assumed.tooSmall)
     os << "  give lower bounds that are large enough: with small ones, " << message << "\n";
   std::vector<DataDim> decided = dataDims(model);
@@ -431,6 +459,7 @@ int driver::explain(const Options &options, bool json, llvm::raw_ostream &os, im
   importOptions.bounds = options.bounds;
   importOptions.states = options.states;
   importOptions.constants = options.constants;
+  importOptions.decoder = options.decoder;
   Assumptions assumed;
   import::ImportedModel model = importAssuming(options.input, importOptions, context, diagnostics, assumed);
   if (model.operators.empty() && !diagnostics.ok()) {
@@ -455,9 +484,13 @@ int driver::explain(const Options &options, bool json, llvm::raw_ostream &os, im
       for (const import::Diagnostics::Entry &entry : problems.all())
         diagnostics.report(entry.problem, entry.message);
   }
+  Options bounded = options;
+  for (const import::DynamicDim &dim : model.dynamicDims)
+    if (model.decoder && dim.bounds)
+      bounded.dims[dim.name] = *dim.bounds;
   if (json)
-    printJson(model, facts, diagnostics, options, assumed, os);
+    printJson(model, facts, diagnostics, bounded, assumed, os);
   else
-    printText(model, facts, diagnostics, options, assumed, os);
+    printText(model, facts, diagnostics, bounded, assumed, os);
   return diagnostics.exitCode();
 }

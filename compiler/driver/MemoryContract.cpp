@@ -149,13 +149,16 @@ std::vector<LiveTensor> driver::tensorsAtPeak(ModuleOp module) {
 }
 
 std::string driver::ramMessage(const RamContract &ram, uint64_t limit, llvm::ArrayRef<LiveTensor> atPeak,
-                               bool hasSymbols) {
+                               llvm::StringRef whatToLower) {
   constexpr size_t kNamed = 3;
   std::string message;
   llvm::raw_string_ostream os(message);
   os << "--max-ram " << limit << ": a session needs " << ram.committed() << " bytes of RAM (" << ram.arena << " arena, "
-     << ram.ports << " inputs and outputs, " << ram.scratch << " scratch, " << ram.plan << " plan, " << ram.code
-     << " code, " << ram.constants << " constants). ";
+     << ram.ports << " inputs and outputs, ";
+  if (ram.state)
+    os << ram.state << " state, ";
+  os << ram.scratch << " scratch, " << ram.plan << " plan, " << ram.code << " code, " << ram.constants
+     << " constants). ";
   uint64_t least = ram.committed() - ram.arena + std::min(ram.arena, ram.lowerBound);
   if (least == ram.committed())
     os << "That is the least for these shapes";
@@ -173,6 +176,10 @@ std::string driver::ramMessage(const RamContract &ram, uint64_t limit, llvm::Arr
     if (atPeak.size() > kNamed)
       os << " and " << atPeak.size() - kNamed << " more alive at once";
   }
-  os << ". " << (hasSymbols ? "Lower the upper bounds given with --dim, or raise" : "Raise") << " --max-ram";
+  os << ". ";
+  if (whatToLower.empty())
+    os << "Raise --max-ram";
+  else
+    os << "Lower " << whatToLower << ", or raise --max-ram";
   return os.str();
 }

@@ -29,8 +29,9 @@ struct LiveTensor {
 std::vector<LiveTensor> tensorsAtPeak(mlir::ModuleOp module);
 
 /// Why `limit` bytes are too few, the least that could do, what takes most,
-/// and what to do.
-std::string ramMessage(const RamContract &ram, uint64_t limit, llvm::ArrayRef<LiveTensor> atPeak, bool hasSymbols);
+/// and what to do; `whatToLower`: what would need less, empty if nothing would.
+std::string ramMessage(const RamContract &ram, uint64_t limit, llvm::ArrayRef<LiveTensor> atPeak,
+                       llvm::StringRef whatToLower);
 
 } // namespace stint::driver
 

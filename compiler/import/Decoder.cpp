@@ -371,7 +371,8 @@ bool TokenIntroduction::chooseSizes() {
   }
   if (result.pageCount > int64_t(1) << 24)
     return usage("--context and --max-sequences ask for more keys and values than any machine holds");
-  tokens = std::max(chunk, sequences);
+  result.tokens = tokens = std::max(chunk, sequences);
+  result.sequences = sequences;
   rows = asked.rows ? asked.rows : sequences;
   if (rows < 1 || rows > tokens)
     return usage("--logit-rows " + Twine(rows) + ": expected 1 to " + Twine(tokens) + ", the tokens of a step");
@@ -407,7 +408,7 @@ void TokenIntroduction::rewriteNode(Layer &layer) {
   Node &node = *layer.node;
   Node paged;
   paged.name = node.name;
-  paged.opType = "PagedAttention";
+  paged.opType = kPagedAttention.str();
   paged.domain = kDecoderDomain.str();
   auto given = [&](size_t i) { return at(node.inputs, i).str(); };
   paged.inputs = {given(0),      given(1),         given(2),         layer.past[0],

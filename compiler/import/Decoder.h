@@ -25,6 +25,7 @@ inline constexpr int64_t kPagePositions = 32;
 
 /// The domain of the nodes that only this makes.
 inline constexpr llvm::StringLiteral kDecoderDomain = "stint.decoder";
+inline constexpr llvm::StringLiteral kPagedAttention = "PagedAttention";
 
 /// Whether attention nodes of `model` have a past that is an input and a
 /// present that is an output.

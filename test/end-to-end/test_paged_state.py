@@ -123,6 +123,19 @@ def refusals():
         support.expect(support.compile_model(model, FOLDER / "no.stint", *flags), 2, *words)
 
 
+def less_memory():
+    """Steps shrink until they fit --max-ram; what can't fit says what to lower."""
+    test_decoders.plan_of("genai")
+    model, plan = test_decoders.FOLDER / "genai" / "model.onnx", FOLDER / "small.stint"
+    done = support.compile_model(model, plan, "--cpu", "v2", "--context", "128", "--max-ram", "500K", "-v")
+    support.expect(done, 0, "steps of 64 tokens")
+    assert steps.Steps(plan).tokens == 64
+    support.expect(support.compile_model(model, FOLDER / "no.stint", "--cpu", "v2", "--context", "128", "--max-ram", "100K"), 1,
+                   "state", "--kv-memory")
+    done = support.run([support.STINT, "explain", model, "--context", "128"])
+    support.expect(done, 0, "text decoder of 5 layers, state at level 2: 4 pages of 32 positions")
+
+
 def tests():
     for spelling in test_decoders.SPELLINGS:
         yield f"{spelling}/story", story(spelling)
@@ -133,3 +146,4 @@ def tests():
     yield "f16/plain", plain("genai", "f16", 3e-3)
     yield "bad-tables", bad_tables
     yield "refusals", refusals
+    yield "less-memory", less_memory

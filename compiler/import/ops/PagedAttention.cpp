@@ -201,7 +201,7 @@ static LogicalResult logitRows(NodeContext &n) {
 }
 
 void stint::import::addPagedAttentions(RuleTable &t) {
-  t.add("PagedAttention", 1, pagedAttention, kDecoderDomain);
+  t.add(kPagedAttention, 1, pagedAttention, kDecoderDomain);
   t.add("StepPositions", 1, stepPositions, kDecoderDomain);
   t.add("LogitRows", 2, logitRows, kDecoderDomain);
 }

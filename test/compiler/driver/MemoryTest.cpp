@@ -69,12 +69,12 @@ TEST_F(MemoryContractTest, Peak) {
 TEST_F(MemoryContractTest, Message) {
   RamContract ram;
   measurePlan(*module, ram);
-  std::string message = ramMessage(ram, 100, tensorsAtPeak(*module), /*hasSymbols=*/true);
+  std::string message = ramMessage(ram, 100, tensorsAtPeak(*module), "the upper bounds given with --dim");
   for (const char *part : {"--max-ram 100", "needs 704 bytes", "448 arena", "would be 640",
                            "f64[8, 4] of second (Cast)", "256 bytes", "--dim"})
     EXPECT_NE(message.find(part), std::string::npos) << part << " is not in: " << message;
   ram.lowerBound = ram.arena;
-  message = ramMessage(ram, 100, {}, /*hasSymbols=*/false);
+  message = ramMessage(ram, 100, {}, "");
   EXPECT_NE(message.find("That is the least"), std::string::npos) << message;
   EXPECT_EQ(message.find("--dim"), std::string::npos) << message;
 }
