@@ -50,7 +50,7 @@ struct ImportOptions {
 struct Decoder {
   std::string tokenIds, logits; // an input and an output
   int64_t layers = 0;
-  int64_t tokens = 0, sequences = 0; // of a step, at most
+  int64_t tokens = 0, sequences = 0;                // of a step, at most
   int64_t pageSize = 0, pageCount = 0, context = 0; // a page in positions
   int64_t pageBytes = 0;                            // of all layers together
 };
