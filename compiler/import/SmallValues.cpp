@@ -16,14 +16,23 @@ using namespace stint::import;
 constexpr int kMaxDepth = 256;
 constexpr int64_t kMaxCount = 1 << 20;
 
+/// More than kMaxCount where there are too many elements or dimensions.
 static int64_t countOf(ArrayRef<int64_t> dims) {
   int64_t count = 1;
+  if (dims.size() > 8)
+    return kMaxCount + 1;
   for (int64_t d : dims) {
-    if (d < 0 || (d && count > kMaxCount / d))
+    if (d < 0 || d > kMaxCount || (d && count > kMaxCount / d))
       return kMaxCount + 1;
     count *= d;
   }
   return count;
+}
+
+/// The nearest integer towards zero that is far from overflow; 0 for NaN.
+static int64_t integerOf(double x) {
+  constexpr double kMost = 1ll << 53;
+  return x != x ? 0 : static_cast<int64_t>(std::clamp(x, -kMost, kMost));
 }
 
 int64_t SmallValue::count() const { return countOf(dims); }
@@ -104,6 +113,9 @@ const SmallValue *SmallValues::get(StringRef name) {
   SmallValue result;
   bool good = evaluate(*node, result);
   --depth;
+  budget -= result.count();
+  if (good && budget < 0)
+    good = fail(*node, "computes more than a mask or positions need");
   if (!good)
     return nullptr;
   return &(values[name] = std::move(result));
@@ -186,7 +198,27 @@ std::optional<std::vector<int64_t>> SmallValues::integers(const Node &node, size
   const SmallValue *value = get(node.inputs[input]);
   if (!value || value->onlyShape)
     return std::nullopt;
-  return std::vector<int64_t>(value->elements.begin(), value->elements.end());
+  std::vector<int64_t> result;
+  for (double element : value->elements)
+    result.push_back(integerOf(element));
+  return result;
+}
+
+/// How many operands an operator has, at least and at most; {0, 0} if it isn't
+/// known.
+static std::pair<size_t, size_t> arityOf(StringRef op) {
+  using Arity = std::pair<size_t, size_t>;
+  return StringSwitch<Arity>(op)
+      .Cases("Identity", "Neg", "Abs", "Not", "Cast", Arity(1, 1))
+      .Cases("Shape", "Transpose", "ConstantOfShape", Arity(1, 1))
+      .Cases("Add", "Sub", "Mul", "Div", "Equal", Arity(2, 2))
+      .Cases("Less", "LessOrEqual", "Greater", "GreaterOrEqual", Arity(2, 2))
+      .Cases("And", "Or", "Xor", "Gather", "CumSum", "Expand", Arity(2, 2))
+      .Cases("Where", "Range", Arity(3, 3))
+      .Cases("Min", "Max", "Concat", Arity(1, 1024))
+      .Cases("Unsqueeze", "Squeeze", "Reshape", "ReduceSum", "Trilu", Arity(1, 2))
+      .Case("Slice", Arity(3, 5))
+      .Default(Arity(0, 0));
 }
 
 static int64_t attributeOr(const Node &node, StringRef name, int64_t otherwise) {
@@ -215,7 +247,7 @@ bool SmallValues::evaluateShapes(const Node &node, SmallValue &result, bool &kno
   if (op == "Unsqueeze" || op == "Squeeze") {
     auto axes = integers(node, 1, "axes");
     bool more = op == "Unsqueeze";
-    if (!axes && more)
+    if ((!axes && (more || node.inputs.size() > 1)) || (axes && axes->size() > 8))
       return fail(node, "has axes that are not known");
     result = x;
     if (!axes) {
@@ -255,10 +287,10 @@ bool SmallValues::evaluateShapes(const Node &node, SmallValue &result, bool &kno
       int64_t &d = (*shape)[i];
       if (d == 0 && static_cast<int64_t>(i) < rank)
         d = x.dims[i];
-      if (d == -1)
+      if (d == -1 && open < 0)
         open = i;
-      else
-        rest *= d;
+      else if (d < 0 || d > kMaxCount || (rest = rest * d) > kMaxCount)
+        return fail(node, "does not fit");
     }
     if (open >= 0)
       (*shape)[open] = rest ? x.count() / rest : 0;
@@ -271,9 +303,11 @@ bool SmallValues::evaluateShapes(const Node &node, SmallValue &result, bool &kno
     std::vector<int64_t> order;
     for (int64_t i = 0; i < rank; ++i)
       order.push_back(given && i < static_cast<int64_t>(given->ints.size()) ? given->ints[i] : rank - 1 - i);
+    std::vector<bool> seen(rank, false);
     for (int64_t from : order) {
-      if (from < 0 || from >= rank)
+      if (from < 0 || from >= rank || seen[from])
         return fail(node, "has no such order");
+      seen[from] = true;
       result.dims.push_back(x.dims[from]);
     }
     eachPosition(result.dims, [&](ArrayRef<int64_t> at) {
@@ -317,7 +351,8 @@ bool SmallValues::evaluate(const Node &node, SmallValue &result) {
       return false;
   for (const std::string &input : node.inputs)
     x.push_back(input.empty() ? nullptr : get(input));
-  if (x.empty() || llvm::is_contained(x, nullptr))
+  auto [least, most] = arityOf(op);
+  if (x.size() < std::max<size_t>(least, 1) || x.size() > most || llvm::is_contained(x, nullptr))
     return fail(node, "is not understood here");
   bool known = false;
   if (bool good = evaluateShapes(node, result, known); known || !problem.empty())
@@ -329,11 +364,7 @@ bool SmallValues::evaluate(const Node &node, SmallValue &result) {
   result.integer = llvm::all_of(x, [](const SmallValue *v) { return v->integer; });
   if (Elementwise function = elementwise(op, result.integer)) {
     auto dims = broadcastOf(x);
-    size_t operands = op == "Where"                                    ? 3
-                      : op == "Min" || op == "Max"                     ? x.size()
-                      : StringRef("Identity Neg Abs Not").contains(op) ? 1
-                                                                       : 2;
-    if (!dims || countOf(*dims) > kMaxCount || x.size() != operands)
+    if (!dims || countOf(*dims) > kMaxCount)
       return fail(node, "has operands that do not fit");
     if (op == "Where")
       result.integer = x[1]->integer && x[2]->integer;
@@ -368,7 +399,7 @@ bool SmallValues::evaluate(const Node &node, SmallValue &result) {
     bool inside = result.count() <= kMaxCount;
     if (inside)
       eachPosition(result.dims, [&](ArrayRef<int64_t> at) {
-        auto index = static_cast<int64_t>(elementAt(*x[1], at.slice(axis, x[1]->dims.size())));
+        auto index = integerOf(elementAt(*x[1], at.slice(axis, x[1]->dims.size())));
         index += index < 0 ? dims[axis] : 0;
         inside &= index >= 0 && index < dims[axis];
         SmallVector<int64_t> source(at.take_front(axis));
@@ -378,7 +409,7 @@ bool SmallValues::evaluate(const Node &node, SmallValue &result) {
       });
     return inside || fail(node, "reads outside its operand");
   }
-  if (op == "Range" && x.size() == 3) {
+  if (op == "Range") {
     for (const SmallValue *value : x)
       if (value->count() != 1)
         return fail(node, "needs three numbers");
@@ -386,13 +417,14 @@ bool SmallValues::evaluate(const Node &node, SmallValue &result) {
     double count = step != 0 ? std::ceil((limit - start) / step) : -1;
     if (!(count <= kMaxCount) || step == 0)
       return fail(node, "makes too many numbers");
-    for (int64_t i = 0; i < static_cast<int64_t>(count); ++i)
-      result.elements.push_back(start + i * step);
+    for (int64_t i = 0; i < integerOf(count); ++i)
+      result.elements.push_back(start + static_cast<double>(i) * step);
     result.dims = {static_cast<int64_t>(result.elements.size())};
     return true;
   }
   if (op == "ConstantOfShape") {
-    result.dims.assign(x[0]->elements.begin(), x[0]->elements.end());
+    for (double element : x[0]->elements)
+      result.dims.push_back(integerOf(element));
     double fill = 0;
     result.integer = false;
     if (const NodeAttribute *value = node.find("value"); value && value->tensor)
@@ -436,6 +468,10 @@ bool SmallValues::evaluate(const Node &node, SmallValue &result) {
   if (op == "ReduceSum" || op == "CumSum") {
     auto axes = op == "CumSum" ? integers(node, 1, "") : integers(node, 1, "axes");
     int64_t rank = x[0]->dims.size();
+    if (node.inputs.size() > 1 && !axes)
+      return fail(node, "has axes that are not known");
+    if (axes && axes->empty() && !attributeOr(node, "noop_with_empty_axes", 0))
+      axes.reset();
     SmallVector<bool> reduced(rank, !axes);
     for (int64_t axis : axes.value_or(std::vector<int64_t>())) {
       axis += axis < 0 ? rank : 0;
@@ -444,7 +480,7 @@ bool SmallValues::evaluate(const Node &node, SmallValue &result) {
       reduced[axis] = true;
     }
     if (op == "CumSum") {
-      if (attributeOr(node, "exclusive", 0) || attributeOr(node, "reverse", 0))
+      if (attributeOr(node, "exclusive", 0) || attributeOr(node, "reverse", 0) || !axes || axes->size() != 1)
         return fail(node, "is not understood here");
       result = *x[0];
       int64_t axis = llvm::find(reduced, true) - reduced.begin();
@@ -469,14 +505,16 @@ bool SmallValues::evaluate(const Node &node, SmallValue &result) {
         result.dims.push_back(kept[i]);
     return true;
   }
-  if (op == "Slice" && node.inputs.size() >= 3) {
+  if (op == "Slice") {
     auto starts = integers(node, 1, ""), ends = integers(node, 2, ""), axes = integers(node, 3, ""),
          steps = integers(node, 4, "");
     result.integer = x[0]->integer;
     result.dims = x[0]->dims;
     int64_t rank = result.dims.size();
     SmallVector<int64_t> first(rank, 0);
-    for (size_t i = 0; starts && ends && i < starts->size() && i < ends->size(); ++i) {
+    if (!starts || !ends || starts->size() != ends->size())
+      return fail(node, "has bounds that are not known");
+    for (size_t i = 0; i < starts->size(); ++i) {
       int64_t axis = axes && i < axes->size() ? (*axes)[i] : i;
       axis += axis < 0 ? rank : 0;
       if (axis < 0 || axis >= rank || (steps && i < steps->size() && (*steps)[i] != 1))

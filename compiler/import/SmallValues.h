@@ -37,6 +37,7 @@ private:
   llvm::StringMap<const Node *> makers;
   llvm::StringMap<SmallValue> values;
   int depth = 0;
+  int64_t budget = int64_t(1) << 22; // elements that may still be computed
 };
 
 } // namespace stint::import
