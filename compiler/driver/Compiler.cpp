@@ -8,7 +8,9 @@
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/Profiles.h"
 #include "compiler/driver/StaticLibrary.h"
+#include "compiler/driver/TextStage.h"
 #include "compiler/serialise/FileWriter.h"
+#include "dialects/Graph/Decoder.h"
 #include "dialects/Graph/Locations.h"
 #include "dialects/Graph/Shapes.h"
 #include "dialects/Plan/PlanDialect.h"
@@ -55,6 +57,8 @@ public:
 private:
   bool work();
   bool readModel();
+  bool readTexts();
+  bool checkVocabulary();
   /// Adds passes to a pipeline.
   using Add = llvm::function_ref<void(OpPassManager &)>;
   bool passes(llvm::StringRef stage, Add add);
@@ -87,6 +91,7 @@ private:
   import::ImportedModel model;
   std::vector<target::Variant> variants;
   WeightFiles files;
+  TextSections texts;
   Result result;
 };
 
@@ -121,7 +126,7 @@ bool Compilation::work() {
   }
   variants = std::move(*resolved);
 
-  if (!readModel() || !passes("simplify", addGraphPasses) || !fold())
+  if (!readModel() || !readTexts() || !passes("simplify", addGraphPasses) || !fold())
     return false;
   if (options.emit == Emit::Graph)
     return emitText();
@@ -142,7 +147,7 @@ bool Compilation::work() {
     return false;
   noteLostProfiles();
   planContract();
-  if (!checkConstants())
+  if (!checkConstants() || !checkVocabulary())
     return false;
   if (options.onPlan)
     options.onPlan(*model.module);
@@ -169,6 +174,42 @@ bool Compilation::work() {
     return fail(code.takeError());
   codeContract(*code);
   return writeFile(std::move(*code));
+}
+
+/// A tokenizer may not name tokens that the model gives no logits for.
+bool Compilation::checkVocabulary() {
+  auto decoder = (*model.module)->getAttrOfType<DictionaryAttr>(graph::kDecoderAttr);
+  if (!decoder || texts.tokenizer.empty())
+    return true;
+  auto name = decoder.getAs<StringAttr>("logits");
+  model.module->walk([&](plan::OutputOp output) {
+    auto type = cast<graph::GraphTensorType>(output.getType());
+    if (!name || output.getName() != name.getValue() || type.getRank() == 0)
+      return;
+    std::optional<int64_t> vocabulary = type.getStaticDim(type.getRank() - 1);
+    if (!vocabulary || *vocabulary >= texts.tokenCount)
+      return;
+    diagnostics.report(Problem::Usage, "the tokenizer '" + texts.file + "' has " + std::to_string(texts.tokenCount) +
+                                           " tokens, the model a vocabulary of " + std::to_string(*vocabulary) +
+                                           ": it belongs to another model");
+  });
+  return diagnostics.ok();
+}
+
+/// The tokenizer and the chat template.
+bool Compilation::readTexts() {
+  // Text is what a decoder is for: its tokenizer is looked for.
+  std::optional<TextSections> read =
+      readText(options, /*lookBeside=*/(*model.module)->hasAttr(graph::kDecoderAttr), diagnostics);
+  if (!read)
+    return false;
+  texts = std::move(*read);
+  for (const std::string &warning : texts.warnings)
+    result.warnings.push_back(warning);
+  if (!texts.tokenizer.empty())
+    result.note("tokenizer: '" + texts.file + "', " + std::to_string(texts.tokenCount) + " tokens" +
+                (texts.chat.empty() ? "" : ", with a chat template"));
+  return true;
 }
 
 bool Compilation::readModel() {
@@ -307,6 +348,8 @@ bool Compilation::writeFile(std::vector<serialise::VariantCode> code) {
   input.model = llvm::sys::path::stem(options.input).str();
   input.files = files.contents();
   input.variants = std::move(code);
+  input.tokenizer = texts.tokenizer;
+  input.chat = texts.chat;
   bool fits = true;
   // A file that the runtime does not accept, or that takes too much memory,
   // never gets its name.

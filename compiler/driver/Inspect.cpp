@@ -24,7 +24,20 @@ const char *machineName(plan::Machine machine) {
 }
 
 const char *sectionName(uint32_t kind) {
-  return kind == STINT_SECTION_CODE ? "code" : kind == STINT_SECTION_WEIGHTS ? "weights" : "constants";
+  switch (kind) {
+  case STINT_SECTION_CODE:
+    return "code";
+  case STINT_SECTION_WEIGHTS:
+    return "weights";
+  case STINT_SECTION_CONSTANTS:
+    return "constants";
+  case STINT_SECTION_TOKENIZER:
+    return "tokenizer";
+  case STINT_SECTION_CHAT:
+    return "chat";
+  default:
+    return "?";
+  }
 }
 
 const char *bufferName(plan::BufferKind kind) {
@@ -73,11 +86,64 @@ RamContract contractOf(const stint_model *model, uint32_t index) {
   return ram;
 }
 
+/// The tokenizer of a plan, if there is one.
+struct TextFacts {
+  explicit TextFacts(const stint_model *model) {
+    info.size = sizeof(info);
+    present = stint_model_tokenizer(model, &info).code == STINT_OK;
+    if (!present)
+      return;
+    kind = info.kind;
+    for (uint32_t id : {info.bos_id, info.eos_id, info.turn_end_id})
+      names.push_back(nameOf(model, id));
+  }
+
+  void print(raw_ostream &os) const {
+    if (!present)
+      return;
+    os << formatv("tokenizer: {0}, {1} tokens, {2} of them special", kind, info.token_count, info.special_count);
+    static const char *what[] = {"begins texts with", "ends texts with", "ends turns with"};
+    for (auto [text, name] : zip(what, names))
+      if (!name.empty())
+        os << formatv(", {0} {1}", text, name);
+    os << "\n" << (info.has_chat ? "chat template: yes\n" : "chat template: none\n");
+  }
+
+  json::Value json() const {
+    if (!present)
+      return nullptr;
+    auto id = [](uint32_t id) { return id == STINT_NO_TOKEN ? json::Value(nullptr) : json::Value(int64_t(id)); };
+    return json::Object{{"kind", kind},
+                        {"tokens", int64_t(info.token_count)},
+                        {"special", int64_t(info.special_count)},
+                        {"bos", id(info.bos_id)},
+                        {"eos", id(info.eos_id)},
+                        {"turn_end", id(info.turn_end_id)},
+                        {"chat", info.has_chat != 0}};
+  }
+
+private:
+  /// "2 '<|im_end|>'", or nothing.
+  static std::string nameOf(const stint_model *model, uint32_t id) {
+    stint_token_info token = {};
+    token.size = sizeof(token);
+    if (stint_model_token(model, id, &token).code != STINT_OK)
+      return "";
+    return formatv("{0} '{1}'", id, StringRef(token.text, token.text_size));
+  }
+
+  bool present;
+  stint_tokenizer_info info = {};
+  std::string kind;
+  SmallVector<std::string> names;
+};
+
 /// Prints one plan file.
 class Printer {
 public:
-  Printer(const serialise::PlanContents &contents, ArrayRef<RamContract> contracts, raw_ostream &os)
-      : plan(contents.plan), contents(contents), contracts(contracts), os(os) {}
+  Printer(const serialise::PlanContents &contents, ArrayRef<RamContract> contracts, const TextFacts &text,
+          raw_ostream &os)
+      : plan(contents.plan), contents(contents), contracts(contracts), text(text), os(os) {}
 
   void print() {
     os << formatv("{0}, made by {1}, format {2}.{3}\n", plan.model, plan.producer, contents.header.format_major,
@@ -89,6 +155,7 @@ public:
     for (auto [i, section] : enumerate(contents.sections))
       os << formatv("  {0}: {1,-9} at {2}, {3} bytes{4}\n", i, sectionName(section.kind), section.offset, section.size,
                     section.kind == STINT_SECTION_WEIGHTS ? "" : ", " + hex(section.hash).substr(0, 16));
+    text.print(os);
     os << "variants, worst first:\n";
     for (const auto &variant : plan.variants) {
       os << formatv("  {0}: {1}, section {2}, {3} of scratch a thread, needs", variant->name,
@@ -232,6 +299,7 @@ private:
   const plan::PlanT &plan;
   const serialise::PlanContents &contents;
   ArrayRef<RamContract> contracts;
+  const TextFacts &text;
   raw_ostream &os;
 };
 
@@ -247,7 +315,7 @@ json::Array portsJson(const plan::PlanT &plan, ArrayRef<std::unique_ptr<plan::Po
   return result;
 }
 
-json::Value toJson(const serialise::PlanContents &contents, ArrayRef<RamContract> contracts) {
+json::Value toJson(const serialise::PlanContents &contents, ArrayRef<RamContract> contracts, const TextFacts &text) {
   const plan::PlanT &plan = contents.plan;
   auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
   json::Array sections, variants, symbols, kernels, weights, entries;
@@ -321,6 +389,7 @@ json::Value toJson(const serialise::PlanContents &contents, ArrayRef<RamContract
                       {"file_bytes", number(contents.header.file_size)},
                       {"plan_bytes", number(contents.header.plan_size)},
                       {"sections", std::move(sections)},
+                      {"tokenizer", text.json()},
                       {"variants", std::move(variants)},
                       {"symbols", std::move(symbols)},
                       {"kernels", std::move(kernels)},
@@ -351,10 +420,11 @@ int driver::inspect(StringRef path, bool json, raw_ostream &os) {
   SmallVector<RamContract> contracts;
   for (uint32_t i = 0; i < (*contents)->plan.entries.size(); ++i)
     contracts.push_back(contractOf(model, i));
+  TextFacts text(model);
   stint_model_release(model);
   if (json)
-    os << formatv("{0:2}\n", toJson(**contents, contracts));
+    os << formatv("{0:2}\n", toJson(**contents, contracts, text));
   else
-    Printer(**contents, contracts, os).print();
+    Printer(**contents, contracts, text, os).print();
   return 0;
 }

@@ -52,6 +52,7 @@ llvm::Error driver::measureFile(llvm::StringRef file, RamContract &ram) {
     return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
   ram.plan = memory.plan;
   ram.constants = memory.constants;
+  ram.text = memory.text;
   ram.weights = memory.weights;
   return llvm::Error::success();
 }
@@ -157,8 +158,10 @@ std::string driver::ramMessage(const RamContract &ram, uint64_t limit, llvm::Arr
      << ram.ports << " inputs and outputs, ";
   if (ram.state)
     os << ram.state << " state, ";
-  os << ram.scratch << " scratch, " << ram.plan << " plan, " << ram.code << " code, " << ram.constants
-     << " constants). ";
+  os << ram.scratch << " scratch, " << ram.plan << " plan, " << ram.code << " code, " << ram.constants << " constants";
+  if (ram.text)
+    os << ", " << ram.text << " text";
+  os << "). ";
   uint64_t least = ram.committed() - ram.arena + std::min(ram.arena, ram.lowerBound);
   if (least == ram.committed())
     os << "That is the least for these shapes";

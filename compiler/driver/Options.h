@@ -46,6 +46,9 @@ struct Options {
   /// Inputs that always have one value, and the TensorProto file with it.
   llvm::StringMap<std::string> constants;
   import::DecoderOptions decoder;
+  /// Files of the tokenizer and the chat template; empty: what lies beside them
+  /// is looked for, see TextStage.h.
+  std::string tokenizer, chatTemplate;
   std::optional<uint64_t> maxRam; // bytes a device may commit
   uint64_t seed = 0;              // of searches by chance
   Emit emit = Emit::File;

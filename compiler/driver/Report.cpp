@@ -31,6 +31,8 @@ void RamContract::print(raw_ostream &os) const {
   line("plan", plan, "");
   line("code", code, "largest variant");
   line("constants", constants, "");
+  if (text)
+    line("text", text, "tokenizer and chat template");
   line("committed", committed(), "and " + readableBytes(stack) + " of stack for each further thread");
   line("weights", weights, "mapped from the file");
   line("resident", resident(), "for full speed");
@@ -38,17 +40,12 @@ void RamContract::print(raw_ostream &os) const {
 
 json::Object RamContract::json() const {
   auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
-  return json::Object{{"arena", number(arena)},
-                      {"lower_bound", number(lowerBound)},
-                      {"ports", number(ports)},
-                      {"scratch", number(scratch)},
-                      {"state", number(state)},
-                      {"stack", number(stack)},
-                      {"plan", number(plan)},
-                      {"code", number(code)},
-                      {"constants", number(constants)},
-                      {"weights", number(weights)},
-                      {"committed", number(committed())},
+  return json::Object{{"arena", number(arena)},         {"lower_bound", number(lowerBound)},
+                      {"ports", number(ports)},         {"scratch", number(scratch)},
+                      {"state", number(state)},         {"stack", number(stack)},
+                      {"plan", number(plan)},           {"code", number(code)},
+                      {"constants", number(constants)}, {"text", number(text)},
+                      {"weights", number(weights)},     {"committed", number(committed())},
                       {"resident", number(resident())}};
 }
 

@@ -23,10 +23,11 @@ struct RamContract {
   uint64_t plan = 0;       // the plan itself
   uint64_t code = 0;       // of the largest variant
   uint64_t constants = 0;  // constants used as indices
+  uint64_t text = 0;       // tokenizer and chat template
   uint64_t weights = 0;    // mapped from the file, not committed
 
   /// What must be there; `resident` adds the weights, for full speed.
-  uint64_t committed() const { return arena + ports + scratch + state + plan + code + constants; }
+  uint64_t committed() const { return arena + ports + scratch + state + plan + code + constants + text; }
   uint64_t resident() const { return committed() + weights; }
 
   void print(llvm::raw_ostream &os) const;

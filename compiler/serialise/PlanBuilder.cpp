@@ -457,10 +457,18 @@ serialise::writePlan(const PlanInput &input, llvm::StringRef path,
   if (!file)
     return file.takeError();
 
-  // Sections: code of each variant, then constants, then weights.
+  // Sections: code of each variant, then constants, then text, then weights.
   plan::PlanT &plan = builder.plan;
-  std::vector<stint_section> sections(input.variants.size() + 2);
-  uint32_t constantsSection = input.variants.size(), weightsSection = constantsSection + 1;
+  SmallVector<std::pair<stint_section_kind, ArrayRef<uint8_t>>> texts;
+  if (!input.tokenizer.empty())
+    texts.push_back({STINT_SECTION_TOKENIZER, input.tokenizer});
+  if (!input.chat.empty())
+    texts.push_back({STINT_SECTION_CHAT, input.chat});
+  for (auto [i, text] : llvm::enumerate(texts))
+    if (plan.decoder)
+      (text.first == STINT_SECTION_CHAT ? plan.decoder->chat : plan.decoder->tokenizer) = input.variants.size() + 1 + i;
+  std::vector<stint_section> sections(input.variants.size() + texts.size() + 2);
+  uint32_t constantsSection = input.variants.size(), weightsSection = sections.size() - 1;
   uint64_t most = 0;
   for (const PendingWeight &weight : builder.pending)
     most += llvm::alignTo(weight.size(), STINT_WEIGHT_ALIGNMENT);
@@ -477,14 +485,18 @@ serialise::writePlan(const PlanInput &input, llvm::StringRef path,
     section.kind = kind;
     section.offset = end = llvm::alignTo(end, STINT_SECTION_ALIGNMENT);
   };
-  for (auto [i, code] : llvm::enumerate(input.variants)) {
-    begin(sections[i], STINT_SECTION_CODE);
-    ArrayRef<uint8_t> bytes(reinterpret_cast<const uint8_t *>(code.bytes.data()), code.bytes.size());
-    if (llvm::Error error = file->write(end, bytes))
-      return std::move(error);
+  auto append = [&](stint_section &section, stint_section_kind kind, ArrayRef<uint8_t> bytes) -> llvm::Error {
+    begin(section, kind);
     weights::Hash hash = weights::hash(bytes);
-    std::copy(hash.begin(), hash.end(), sections[i].hash);
-    end += sections[i].size = bytes.size();
+    std::copy(hash.begin(), hash.end(), section.hash);
+    section.size = bytes.size();
+    end += bytes.size();
+    return file->write(section.offset, bytes);
+  };
+  for (auto [i, code] : llvm::enumerate(input.variants)) {
+    ArrayRef<uint8_t> bytes(reinterpret_cast<const uint8_t *>(code.bytes.data()), code.bytes.size());
+    if (llvm::Error error = append(sections[i], STINT_SECTION_CODE, bytes))
+      return std::move(error);
   }
   PlanSizes sizes;
   for (uint32_t number : {constantsSection, weightsSection}) {
@@ -504,6 +516,10 @@ serialise::writePlan(const PlanInput &input, llvm::StringRef path,
     }
     end += section.size = writer.size();
     sizes.sharedWeights += writer.shared();
+    if (number == constantsSection)
+      for (auto [i, text] : llvm::enumerate(texts))
+        if (llvm::Error error = append(sections[constantsSection + 1 + i], text.first, text.second))
+          return std::move(error);
   }
   sizes.constants = sections[constantsSection].size;
   sizes.weights = sections[weightsSection].size;

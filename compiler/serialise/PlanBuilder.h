@@ -28,6 +28,8 @@ struct PlanInput {
   /// Contents of the files that extents name, in the order of `graph.files`.
   std::vector<llvm::ArrayRef<uint8_t>> files;
   std::vector<VariantCode> variants;
+  /// Sections of text (runtime/schema/tokenizer_section.h, chat_section.h); empty: none.
+  std::vector<uint8_t> tokenizer, chat;
 };
 
 /// What the file came to, in bytes. `constants` and `weights` are what is in

@@ -1,6 +1,7 @@
 // Reads Hugging Face's tokenizer.json: a model of type BPE, and chains of
 // normalisers, pre-tokenizers, post-processors and decoders, each understood
 // where it does what the section can say, and refused by name elsewhere.
+#include "compiler/text/TextJson.h"
 #include "compiler/text/TokenizerModel.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/JSON.h"
@@ -14,37 +15,12 @@ using llvm::json::Value;
 
 constexpr const char *lowLine = "\xe2\x96\x81"; // U+2581
 
-/// LLVM's parser calls itself for each level.
-bool nestsDeeperThan(llvm::StringRef text, unsigned limit) {
-  unsigned depth = 0;
-  bool inString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (inString) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        inString = false;
-    } else if (c == '"') {
-      inString = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > limit)
-        return true;
-    } else if ((c == '}' || c == ']') && depth) {
-      --depth;
-    }
-  }
-  return false;
-}
-
 class JsonReader {
 public:
   llvm::Expected<TokenizerModel> run(llvm::StringRef text) {
-    if (nestsDeeperThan(text, 64))
-      return malformed("nested too deep");
-    llvm::Expected<Value> parsed = llvm::json::parse(text);
+    llvm::Expected<Value> parsed = parseJson(text);
     if (!parsed)
-      return malformed(llvm::toString(parsed.takeError()));
+      return parsed.takeError();
     const Object *root = parsed->getAsObject();
     if (!root)
       return malformed("not an object");

@@ -21,8 +21,8 @@ void destroy(stint_model *model) {
   platform::free(model, sizeof(stint_model));
 }
 
-// Sections in memory: weights where they are, constants copied and checked,
-// because kernels use them as indices.
+// Sections in memory: weights where they are; constants, because kernels use
+// them as indices, and text are copied and checked.
 Status loadSections(stint_model *model, const uint8_t *data) {
   Span<const stint_section> table = model->planFile.sections;
   if (!model->pool.array(table.size, &model->sections))
@@ -32,14 +32,23 @@ Status loadSections(stint_model *model, const uint8_t *data) {
     if (section.kind == STINT_SECTION_WEIGHTS) {
       model->sections[i] = data + section.offset;
       model->weightBytes += section.size;
-    } else if (section.kind == STINT_SECTION_CONSTANTS) {
+    } else if (section.kind == STINT_SECTION_CONSTANTS || section.kind == STINT_SECTION_TOKENIZER ||
+               section.kind == STINT_SECTION_CHAT) {
       void *copy = model->pool.allocate(section.size);
       if (!copy)
         return outOfMemory(section.size);
       memcpy(copy, data + section.offset, section.size);
       STINT_TRY(hashSection(model->planFile, i, copy, model->cpu.sha256));
       model->sections[i] = static_cast<uint8_t *>(copy);
-      model->constantBytes += section.size;
+      if (section.kind == STINT_SECTION_CONSTANTS) {
+        model->constantBytes += section.size;
+        continue;
+      }
+      uint32_t &which = section.kind == STINT_SECTION_CHAT ? model->chatSection : model->tokenizerSection;
+      if (which != noSection)
+        return malformed("%o is a second tokenizer or chat template").about(STINT_OBJECT_SECTION, i);
+      which = i;
+      model->textBytes += section.size;
     }
   }
   return success();
@@ -122,6 +131,7 @@ Status load(stint_model *model, const uint8_t *data, uint64_t size, const stint_
   STINT_TRY(findFacts(model));
   model->planBytes = model->pool.bytes();
   STINT_TRY(loadSections(model, data));
+  STINT_TRY(openText(model));
   STINT_TRY(prepareVerification(model, options.verify));
   return loadCode(model, data, options);
 }

@@ -14,6 +14,9 @@ namespace stint {
 
 constexpr uint32_t noVariant = 0xffffffff;
 
+// The tokenizer and the chat template, runtime/generation/model_text.h.
+struct ModelText;
+
 // What a model works out about an entry when it is opened.
 struct EntryFacts {
   Span<uint32_t> targets; // of the body's control flow, see findTargets
@@ -33,15 +36,17 @@ struct stint_model {
   stint::platform::Mapping code; // empty with static kernels
   stint::PlanFile planFile;
   stint::Plan plan;
-  uint64_t planBytes = 0, constantBytes = 0, weightBytes = 0;
+  uint64_t planBytes = 0, constantBytes = 0, weightBytes = 0, textBytes = 0;
 
   uint32_t variant = stint::noVariant;
   stint::Span<stint_kernel> kernels; // empty without a variant
   uint64_t scratch = 0;              // bytes per thread
 
-  // Start of each section: weights in the file, constants in a checked copy,
-  // code null.
+  // Start of each section: weights in the file, constants, tokenizer and chat
+  // template in a checked copy, others null.
   stint::Span<const uint8_t *> sections;
+  uint32_t tokenizerSection = stint::noSection, chatSection = stint::noSection;
+  stint::ModelText *text = nullptr;     // in the pool; null without a tokenizer
   stint::Span<stint::EntryFacts> facts; // one per entry
 
   int32_t verify = STINT_VERIFY_OFF;
@@ -53,5 +58,13 @@ struct stint_model {
   // with their hashes, those not seen yet.
   stint::Status verifyChunks(uint32_t section, uint64_t offset, uint64_t size);
 };
+
+namespace stint {
+
+// Sets model->text from its sections. What they mean is the business of the
+// layer above: runtime/generation/model_text.cpp.
+Status openText(stint_model *model);
+
+} // namespace stint
 
 #endif

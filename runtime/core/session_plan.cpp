@@ -197,6 +197,7 @@ stint_status stint_model_memory(const stint_model *model, const stint_session_op
   result.plan = model->planBytes;
   result.code = model->code.size;
   result.constants = model->constantBytes;
+  result.text = model->textBytes;
   result.weights = model->weightBytes;
   result.lower_bound = profile.lowerBound;
   result.profile = plan.profile;

@@ -60,6 +60,9 @@ enum EncodeFlags : uint32_t {
   EncodeSpecial = 1,
   // The ids that the tokenizer puts around a text (begin of sequence, …).
   EncodeAround = 2,
+  // The text goes on where another ended: what belongs at the start of a text isn't
+  // put before it.
+  EncodeInside = 4,
 };
 
 struct EncodeResult {

@@ -94,7 +94,7 @@ public:
         return outOfScratch();
       STINT_TRY(cutAdded(1, segment, [&](Text piece) {
         uint64_t mark = scratch.used;
-        bool first = raw == text.begin && piece.begin == segment.begin;
+        bool first = !(flags & EncodeInside) && raw == text.begin && piece.begin == segment.begin;
         if (!preparePiece(t, &piece, first, &scratch))
           return outOfScratch();
         STINT_TRY(split(0, piece));

@@ -68,9 +68,10 @@ Status verifyDecoder(const Plan &plan, const Decoder &decoder, Span<const stint_
       return malformed("a state of %a bytes is not made of %b pages", static_cast<int64_t>(state.size),
                        decoder.pageCount);
   uint32_t sectionsOf[] = {decoder.tokenizer, decoder.chat};
-  for (uint32_t section : sectionsOf)
-    if (section != noSection && section >= sections.size)
-      return malformed("the decoder's text is in section %a of %b", section, sections.size);
+  uint32_t kinds[] = {STINT_SECTION_TOKENIZER, STINT_SECTION_CHAT};
+  for (int i = 0; i < 2; ++i)
+    if (sectionsOf[i] != noSection && (sectionsOf[i] >= sections.size || sections[sectionsOf[i]].kind != kinds[i]))
+      return malformed("the decoder's text is in section %a of %b", sectionsOf[i], sections.size);
   return success();
 }
 

@@ -42,6 +42,8 @@ enum stint_section_kind {
   STINT_SECTION_CODE = 1,      // one variant's text and read-only data
   STINT_SECTION_WEIGHTS = 2,   // weight values; hash here is all zero
   STINT_SECTION_CONSTANTS = 3, // constants used as indices; hashed at load
+  STINT_SECTION_TOKENIZER = 4, // tokenizer_section.h; at most one; hashed at load
+  STINT_SECTION_CHAT = 5,      // chat_section.h; at most one, with a tokenizer; hashed at load
 };
 
 typedef struct stint_section {

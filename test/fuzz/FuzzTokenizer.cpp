@@ -4,10 +4,14 @@
 //        stream gives the same as all at once, and however little scratch there is at
 //        first, the ids are the same
 //   'd'  a section with damage, and a text for it: refused, or used without harm
+//   'c'  a chat template: compiled, or refused with a message; the program writes chats as
+//        it says, and none but its own tokens is special
 //   else a tokenizer.json or GGUF file: compiled, or refused with a message; what the
 //        compiler writes, the runtime takes
 #include "SmallTokenizers.h"
+#include "compiler/text/ChatProgram.h"
 #include "compiler/text/TokenizerModel.h"
+#include "runtime/generation/chat.h"
 #include "runtime/generation/tokenizer.h"
 
 #include <cstdio>
@@ -131,6 +135,33 @@ void compile(const std::string &file) {
   use(t, "a b<s> [x]\xe2\x96\x81\xff 12 it's\n\n", false);
 }
 
+void compileChat(const std::string &source) {
+  text::TokenizerConfig config;
+  config.tokens = {{"bos_token", "<|a|>"}, {"eos_token", "[r]"}};
+  llvm::Expected<text::ChatProgram> program = text::learnChatProgram(source, config);
+  if (!program)
+    return check(!llvm::toString(program.takeError()).empty(), "refused without a message");
+  std::string json = text::smallTokenizer("llama3");
+  text::TokenizerModel model = llvm::cantFail(text::readTokenizer(llvm::MemoryBufferRef(json, "fuzz")));
+  llvm::Expected<std::vector<uint8_t>> section = text::buildChatSection(*program, model);
+  if (!section)
+    return check(!llvm::toString(section.takeError()).empty(), "refused without a message");
+  std::vector<uint8_t> tokens = llvm::cantFail(text::buildTokenizerSection(model));
+  Tokenizer t;
+  Chat chat;
+  check(openTokenizer(tokens.data(), tokens.size(), &t).ok(), "a sound section is refused");
+  check(openChat(section->data(), section->size(), t, &chat).ok(), "what the compiler wrote is refused");
+  std::string user = " <|a|>12 ";
+  stint_message message = {"user", user.data(), user.size()};
+  std::string whole = *text::writeChat(*program, {{STINT_CHAT_USER, user}}, true);
+  std::vector<uint8_t> scratch(encodeScratch(t, whole.size()) + whole.size() + 64);
+  Ids ids(4 * whole.size() + 200);
+  EncodeResult result;
+  Status status = encodeChat(chat, t, &message, 1, true, {scratch.data(), static_cast<uint32_t>(scratch.size())},
+                             ids.data(), ids.size(), &result);
+  check(status.ok(), "a chat that the template takes is refused");
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -151,6 +182,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     if (openTokenizer(damaged.data(), damaged.size(), &t).ok())
       use(t, std::string(reinterpret_cast<const char *>(data) + at, size - at), false);
+  } else if (data[0] == 'c') {
+    compileChat(std::string(reinterpret_cast<const char *>(data) + 1, size - 1));
   } else {
     compile(std::string(reinterpret_cast<const char *>(data), size));
   }

@@ -31,6 +31,26 @@ void printPorts(const Job &job, bool output) {
   }
 }
 
+// " NAME 2 '<|im_end|>'", if there is such a token.
+void printToken(const stint_model *model, const char *what, uint32_t id) {
+  stint_token_info token = {};
+  token.size = sizeof token;
+  if (!stint_model_token(model, id, &token).code)
+    say(", %s %u '%.*s'", what, id, static_cast<int>(token.text_size), token.text);
+}
+
+void printText(const stint_model *model) {
+  stint_tokenizer_info info = {};
+  info.size = sizeof info;
+  if (stint_model_tokenizer(model, &info).code)
+    return;
+  say("tokenizer: %s, %u tokens, %u of them special", info.kind, info.token_count, info.special_count);
+  printToken(model, "begins texts with", info.bos_id);
+  printToken(model, "ends texts with", info.eos_id);
+  printToken(model, "ends turns with", info.turn_end_id);
+  say("\nchat template: %s\n", info.has_chat ? "yes" : "none");
+}
+
 } // namespace
 
 int printInfo(Job *job) {
@@ -46,6 +66,7 @@ int printInfo(Job *job) {
   printPorts(*job, false);
   printPorts(*job, true);
 
+  printText(model);
   say("machine code:\n");
   for (uint32_t i = 0; i < stint_model_variant_count(model); ++i) {
     stint_variant_info info = {};
@@ -76,6 +97,8 @@ int printInfo(Job *job) {
   printBytes("plan", memory.plan);
   printBytes("code", memory.code);
   printBytes("constants", memory.constants);
+  if (memory.text)
+    printBytes("text", memory.text);
   printBytes("weights", memory.weights);
   printBytes("lower bound", memory.lower_bound);
   return ExitDone;

@@ -220,6 +220,9 @@ int runCompile(Options &options, const Words &words) {
       continue;
     if (llvm::sys::fs::equivalent(path, options.input))
       return usage("compile: writing '" + path + "' would destroy the model; choose another name");
+    for (const std::string &file : {options.tokenizer, options.chatTemplate})
+      if (!file.empty() && llvm::sys::fs::equivalent(path, file))
+        return usage("compile: writing '" + path + "' would destroy '" + file + "'; choose another name");
     for (const auto &[name, file] : options.constants)
       if (llvm::sys::fs::equivalent(path, file))
         return usage("compile: writing '" + path + "' would destroy a constant's file; choose another name");
@@ -261,6 +264,16 @@ int runMain(int argc, char **argv) {
                    "NAME=N[,NAME=N]; may be repeated (default: halves, quarters and eighths of the bounds)")
       ->type_name("MAXIMA")
       ->allow_extra_args(false);
+  compileCommand
+      ->add_option(
+          "--tokenizer", compileOptions.tokenizer,
+          "The model's tokenizer goes into the plan: tokenizer.json (with tokenizer_config.json beside it), or "
+          "a GGUF file that holds one")
+      ->type_name("FILE");
+  compileCommand
+      ->add_option("--chat-template", compileOptions.chatTemplate,
+                   "A chat template (Jinja) in place of the one beside the tokenizer; 'none': no chat")
+      ->type_name("FILE");
   compileCommand
       ->add_option("--max-ram", compileWords.maxRam, "Fail if a session needs more; K, M, G are powers of 1024")
       ->type_name("BYTES");

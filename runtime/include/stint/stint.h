@@ -342,6 +342,7 @@ typedef struct stint_memory_info {
   uint64_t lower_bound; // largest sum of activations alive at once
   uint32_t profile;     // memory layout taken
   uint32_t threads;
+  uint64_t text; // tokenizer and chat template; the model's
 } stint_memory_info;
 STINT_API stint_status stint_model_memory(const stint_model *model, const stint_session_options *options,
                                           stint_memory_info *info);
@@ -626,6 +627,106 @@ typedef struct stint_step_info {
 // as it was, so that the step can be tried again. `info` may be NULL.
 STINT_API stint_status stint_generator_step(stint_generator *generator, const stint_run_options *options,
                                             stint_step_info *info);
+
+// ---------------------------------------------------------------------------
+// Text: the model's own tokenizer and chat template, where its plan holds them.
+// Any thread; nothing is kept from call to call but what the caller holds.
+
+#define STINT_NO_TOKEN 0xffffffffu
+
+typedef struct stint_tokenizer_info {
+  size_t size;
+  const char *kind;       // "byte-level BPE", "BPE with byte fallback", "BPE"
+  uint32_t token_count;   // ids are below; some may be absent
+  uint32_t special_count; // tokens that are special
+  uint32_t bos_id;        // begin of text, end of text; or STINT_NO_TOKEN
+  uint32_t eos_id;
+  uint32_t turn_end_id;     // ends the assistant's turn in a chat; or STINT_NO_TOKEN
+  uint32_t has_chat;        // there is a chat template: stint_model_encode_chat
+  uint64_t decode_capacity; // bytes that any one id may come to in stint_model_decode
+} stint_tokenizer_info;
+
+// 1 if there is a tokenizer, else 0.
+STINT_API int32_t stint_model_has_tokenizer(const stint_model *model);
+// STINT_STATUS_NOT_FOUND without a tokenizer, as all calls of this section.
+STINT_API stint_status stint_model_tokenizer(const stint_model *model, stint_tokenizer_info *info);
+
+// A token as the vocabulary has it: not zero-terminated, perhaps part of a character.
+typedef struct stint_token_info {
+  size_t size;
+  const char *text;
+  uint32_t text_size;
+  uint32_t special;
+} stint_token_info;
+STINT_API stint_status stint_model_token(const stint_model *model, uint32_t id, stint_token_info *info);
+
+enum stint_encode_flags {
+  // Special tokens that are written in the text are those tokens. Without it
+  // they are text like any other, so that what users write has no token's power.
+  STINT_ENCODE_SPECIAL = 1,
+  // With the ids that the tokenizer puts around a text (begin of text, …).
+  STINT_ENCODE_AROUND = 2,
+  // In a chat: no prompt for the assistant's answer after the messages.
+  STINT_ENCODE_NO_PROMPT = 4
+};
+
+typedef struct stint_encode_options {
+  size_t size;
+  uint32_t flags; // enum stint_encode_flags
+  // Memory to work in; NULL: allocated for the time of the call. Most texts
+  // need 40 bytes for each of theirs; STINT_STATUS_OUT_OF_MEMORY says in `a` how
+  // many bytes to bring in the next try.
+  void *scratch;
+  size_t scratch_size;
+} stint_encode_options;
+
+// Text to ids, exactly as the tokenizer's own library. `text` needs no end;
+// what isn't UTF-8 in it counts as U+FFFD. *count is how many ids there are:
+// where that is more than `capacity`, STINT_STATUS_OUT_OF_RANGE, and the first
+// ids are written.
+STINT_API stint_status stint_model_encode(const stint_model *model, const char *text, size_t text_size,
+                                          const stint_encode_options *options, uint32_t *ids, size_t capacity,
+                                          size_t *count);
+
+// One message of a chat; `role`: "system", "user" or "assistant".
+typedef struct stint_message {
+  const char *role;
+  const char *text;
+  size_t text_size;
+} stint_message;
+
+// A chat to ids, as the model's chat template writes it, with the prompt for
+// the assistant's answer behind it. Only the template's own markers are special
+// tokens; what messages say is text. STINT_STATUS_INVALID_ARGUMENT, `a` the
+// message: the template has no such role, or not there.
+STINT_API stint_status stint_model_encode_chat(const stint_model *model, const stint_message *messages,
+                                               size_t message_count, const stint_encode_options *options, uint32_t *ids,
+                                               size_t capacity, size_t *count);
+
+enum stint_decode_flags {
+  STINT_DECODE_SKIP_SPECIAL = 1, // special tokens give no text
+  // `ids` are the whole text: bytes that are no UTF-8 become U+FFFD as in the
+  // tokenizer's own library, which a stream can't know in time.
+  STINT_DECODE_WHOLE = 2
+};
+
+// A text that comes id by id. Zero at first; the caller's, who doesn't look inside.
+typedef struct stint_text_stream {
+  uint32_t opaque[4];
+} stint_text_stream;
+
+// Appends the text of ids[*done …] at text + *written as long as it fits;
+// *done and *written count on. Only whole characters are given out, never part
+// of one: what is missing its end waits in the stream. Ids that aren't there
+// give no text. STINT_STATUS_OUT_OF_RANGE: not even the first fits; capacity -
+// *written of decode_capacity is always enough.
+STINT_API stint_status stint_model_decode(const stint_model *model, stint_text_stream *stream, const uint32_t *ids,
+                                          size_t count, uint32_t flags, char *text, size_t capacity, size_t *done,
+                                          size_t *written);
+// The end of a text: what waits can't become a character any more and is given out
+// as U+FFFD, at most 12 bytes. The stream is as new afterwards.
+STINT_API stint_status stint_model_decode_end(const stint_model *model, stint_text_stream *stream, char *text,
+                                              size_t capacity, size_t *written);
 
 #ifdef __cplusplus
 }

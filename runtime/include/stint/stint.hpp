@@ -55,6 +55,36 @@ template <typename T> T sized() {
   return value;
 }
 
+// Text to ids in scratch that the call allocates; `flags`: enum stint_encode_flags.
+inline stint_status encode(const stint_model *model, const char *text, size_t size, uint32_t flags, uint32_t *ids,
+                           size_t capacity, size_t *count) {
+  auto options = sized<stint_encode_options>();
+  options.flags = flags;
+  return stint_model_encode(model, text, size, &options, ids, capacity, count);
+}
+
+// A text that comes id by id, in whole characters. Keeps a pointer to the model, no reference.
+class TextStream {
+public:
+  // `flags`: enum stint_decode_flags.
+  explicit TextStream(const stint_model *model, uint32_t flags = STINT_DECODE_SKIP_SPECIAL)
+      : model(model), flags(flags) {}
+
+  // As stint_model_decode.
+  stint_status append(const uint32_t *ids, size_t count, char *text, size_t capacity, size_t *done, size_t *written) {
+    return stint_model_decode(model, &stream, ids, count, flags, text, capacity, done, written);
+  }
+  // As stint_model_decode_end; the stream is as new afterwards.
+  stint_status finish(char *text, size_t capacity, size_t *written) {
+    return stint_model_decode_end(model, &stream, text, capacity, written);
+  }
+
+private:
+  const stint_model *model;
+  uint32_t flags;
+  stint_text_stream stream = {};
+};
+
 } // namespace stint
 
 #endif
