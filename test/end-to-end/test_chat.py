@@ -153,6 +153,32 @@ def bad_options():
     config.unlink()
 
 
+def decoder():
+    """A decoder takes the tokenizer beside it; one of another model is refused, one that can't be read is left out."""
+    if not STORIES.is_file():
+        raise support.Skipped("no ../shared/data/stories260K.gguf")
+    folder, plan = FOLDER / "decoder", FOLDER / "decoder.stint"
+    done = support.run([sys.executable, support.ROOT / "models" / "make-decoder", STORIES, folder, "--spelling", "genai",
+                        "--weights", "float32"])
+    if done.returncode == 4:
+        raise support.Skipped(done.text.strip())
+    support.expect(done, 0)
+    model, flags = folder / "model.onnx", ("--context", "64", "--target", "x86_64-linux", "--cpu", "v3")
+    support.expect(support.compile_model(model, plan, *flags), 0, "text")
+    text = text_api.Text(plan)
+    assert (text.info.token_count, text.info.bos_id, text.info.eos_id) == (512, 1, 2)
+    assert text.encode("Once upon a time", text_api.AROUND) == [1, 403, 407, 261, 378]
+    text.close()
+    large = FOLDER / "large.json"
+    large.write_text(json.dumps({
+        "added_tokens": [], "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False},
+        "decoder": {"type": "ByteLevel"},
+        "model": {"type": "BPE", "vocab": {f"t{number}": number for number in range(600)}, "merges": []}}))
+    support.expect(support.compile_model(model, plan, *flags, "--tokenizer", large), 2, "large.json", "600", "512")
+    (folder / "tokenizer.json").write_text("{")
+    support.expect(support.compile_model(model, plan, *flags), 0, "no text in the plan", "tokenizer.json")
+
+
 def tests():
     yield "like-jinja", like_jinja
     for name in chat_templates.REFUSED:
@@ -160,4 +186,5 @@ def tests():
     yield "smollm2", smollm2
     yield "stories", stories
     yield "without", without
+    yield "decoder", decoder
     yield "bad-options", bad_options
