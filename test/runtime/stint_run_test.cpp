@@ -1,5 +1,6 @@
 // stint-run, linked into the test: whichever call to the system fails, it ends
 // with an exit code and a message, and gives everything back.
+#include "decoder_plan.h"
 #include "failing.h"
 #include "plan_builder.h"
 
@@ -22,6 +23,7 @@ struct StintRun : testing::Test {
     sched_getaffinity(0, sizeof(affinity), &affinity);
     folder = testing::TempDir() + "stint-run-" + std::to_string(getpid()) + "-";
     write("plan.stint", makeFile(packPlan(*addPlan()), addSections()));
+    write("decoder.stint", makeFile(packPlan(*decoderPlan()), addSections()));
     std::vector<uint8_t> proto = {8, 4, 16, 1, 74, 16}; // dims 4, type f32, 16 raw bytes
     proto.resize(proto.size() + 16);
     write("y.pb", proto);
@@ -40,7 +42,8 @@ struct StintRun : testing::Test {
     close(out);
     close(err);
     close(said);
-    for (const char *name : {"plan.stint", "y.pb", "x.npy", "steps.npy", "z.npy", "trace.json", "said"})
+    for (const char *name :
+         {"plan.stint", "decoder.stint", "state", "y.pb", "x.npy", "steps.npy", "z.npy", "trace.json", "said"})
       unlink((folder + name).c_str());
   }
   void write(const char *name, const std::vector<uint8_t> &bytes) {
@@ -60,6 +63,8 @@ struct StintRun : testing::Test {
   // Exit code; with what was said in `heard`.
   int run(const std::vector<std::string> &arguments, Fail how, long n, std::string &heard) {
     std::vector<std::string> words = {"stint-run", folder + "plan.stint"};
+    if (generates)
+      words = {"stint-run", "generate", folder + "decoder.stint"};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char *> argv;
     for (std::string &word : words)
@@ -105,6 +110,7 @@ struct StintRun : testing::Test {
     EXPECT_GT(failures, 8);
   }
 
+  bool generates = false; // the words are those of `stint-run generate`
   cpu_set_t affinity;
   std::string folder;
   int out = -1, err = -1, said = -1;
@@ -136,4 +142,26 @@ TEST_F(StintRun, SurvivesAnyFailureInASequence) {
     failEach({"--sequence", "--input", "x=" + folder + "steps.npy", "--input", "y=" + folder + "steps.npy", "--output",
               "z=" + folder + "z.npy"},
              how);
+}
+
+TEST_F(StintRun, SurvivesAnyFailureWhileGenerating) {
+  generates = true;
+  for (Fail how : {Fail::One, Fail::AllFrom})
+    failEach({"--tokens", "1,2,3", "--max-tokens", "5", "--save-state", folder + "state", "--threads", "2"}, how);
+  for (Fail how : {Fail::One, Fail::AllFrom})
+    failEach({"--load-state", folder + "state", "--tokens", "4", "--max-tokens", "5", "--json"}, how);
+}
+
+TEST_F(StintRun, GeneratesWithoutText) {
+  generates = true;
+  std::string heard, wanted;
+  ASSERT_EQ(run({"--tokens", "1,2,3", "--max-tokens", "5"}, Fail::Never, 0, heard), 0) << heard;
+  std::vector<uint32_t> says = decoderSays({1, 2, 3}, 5);
+  for (size_t i = 3; i < says.size(); ++i)
+    wanted += (i == 3 ? "" : " ") + std::to_string(says[i]);
+  EXPECT_EQ(heard.rfind(wanted + "\n", 0), 0u) << heard;
+  EXPECT_NE(heard.find("prompt 3 tokens"), std::string::npos) << heard;
+  EXPECT_NE(heard.find("2 of 20 cache pages; max tokens"), std::string::npos) << heard;
+  EXPECT_EQ(run({"--prompt", "a"}, Fail::Never, 0, heard), 2);
+  EXPECT_NE(heard.find("holds no tokenizer"), std::string::npos) << heard;
 }

@@ -74,57 +74,67 @@ int InputFile::read(void *to, uint64_t count) {
   return ExitDone;
 }
 
-namespace {
-
-bool writeAll(int descriptor, const Piece *pieces, size_t pieceCount) {
-  for (size_t i = 0; i < pieceCount; ++i) {
-    const uint8_t *at = static_cast<const uint8_t *>(pieces[i].data);
-    uint64_t left = pieces[i].size;
-    while (left) {
-      size_t part = left > (1u << 30) ? (1u << 30) : static_cast<size_t>(left);
-      ssize_t put = write(descriptor, at, part);
-      if (put < 0 && errno == EINTR)
-        continue;
-      if (put < 0)
-        return false;
-      at += put;
-      left -= static_cast<uint64_t>(put);
-    }
+OutputFile::~OutputFile() {
+  if (descriptor >= 0) {
+    close(descriptor);
+    if (!direct)
+      unlink(temporary);
   }
-  return true;
+  free(temporary);
 }
 
-} // namespace
-
-int writeFile(const char *path, const Piece *pieces, size_t pieceCount) {
+int OutputFile::open(const char *path) {
   struct stat info;
-  bool direct = !stat(path, &info) && !S_ISREG(info.st_mode);
+  name = path;
+  direct = !stat(path, &info) && !S_ISREG(info.st_mode);
   size_t nameSize = strlen(path) + 32;
-  char *temporary = static_cast<char *>(malloc(nameSize));
+  temporary = static_cast<char *>(malloc(nameSize));
   if (!temporary)
     return fail(ExitFailed, "can't write '%s': out of memory", path);
   if (direct)
     snprintf(temporary, nameSize, "%s", path);
   else
     snprintf(temporary, nameSize, "%s.%ld.tmp", path, static_cast<long>(getpid()));
-  int flags = O_WRONLY | O_CLOEXEC | (direct ? 0 : O_CREAT | O_TRUNC);
-  int descriptor = open(temporary, flags, 0666);
-  bool good = descriptor >= 0 && writeAll(descriptor, pieces, pieceCount);
-  int error = errno;
-  if (descriptor >= 0 && close(descriptor) && good) {
-    error = errno;
-    good = false;
+  descriptor = ::open(temporary, O_WRONLY | O_CLOEXEC | (direct ? 0 : O_CREAT | O_TRUNC), 0666);
+  return descriptor >= 0 ? int(ExitDone) : fail(ExitFailed, "can't write '%s': %s", path, strerror(errno));
+}
+
+int OutputFile::put(const void *data, uint64_t size) {
+  const uint8_t *at = static_cast<const uint8_t *>(data);
+  while (size && !error) {
+    size_t part = size > (1u << 30) ? (1u << 30) : static_cast<size_t>(size);
+    ssize_t written = write(descriptor, at, part);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written < 0) {
+      error = errno;
+      break;
+    }
+    at += written;
+    size -= static_cast<uint64_t>(written);
   }
-  if (good && !direct && rename(temporary, path)) {
+  return error;
+}
+
+int OutputFile::finish() {
+  if (close(descriptor) && !error)
     error = errno;
-    good = false;
-  }
-  if (!good && !direct && descriptor >= 0)
+  descriptor = -1;
+  if (!error && !direct && rename(temporary, name))
+    error = errno;
+  if (error && !direct)
     unlink(temporary);
-  free(temporary);
-  if (!good)
-    return fail(ExitFailed, "can't write '%s': %s", path, strerror(error));
-  return ExitDone;
+  return error ? fail(ExitFailed, "can't write '%s': %s", name, strerror(error)) : int(ExitDone);
+}
+
+int writeFile(const char *path, const Piece *pieces, size_t pieceCount) {
+  OutputFile file;
+  if (int code = file.open(path))
+    return code;
+  for (size_t i = 0; i < pieceCount; ++i)
+    if (file.put(pieces[i].data, pieces[i].size))
+      break;
+  return file.finish();
 }
 
 bool fileExists(const char *path) { return access(path, F_OK) == 0; }

@@ -58,6 +58,29 @@ struct Piece {
   uint64_t size;
 };
 
+// A file that is written piece by piece under a temporary name beside its path, so
+// that a reader never sees half of it. Messages name the path.
+class OutputFile {
+public:
+  OutputFile() = default;
+  ~OutputFile(); // without finish: nothing is left behind
+  OutputFile(const OutputFile &) = delete;
+  OutputFile &operator=(const OutputFile &) = delete;
+
+  // A path that is a device or pipe is written to directly.
+  [[nodiscard]] int open(const char *path);
+  // 0, or the error's number, which finish reports.
+  int put(const void *data, uint64_t size);
+  // Exit code: the file is there now, whole, or not at all.
+  [[nodiscard]] int finish();
+
+private:
+  int descriptor = -1, error = 0;
+  bool direct = false;
+  const char *name = "";
+  char *temporary = nullptr;
+};
+
 // Writes the pieces one after the other under a temporary name beside `path`
 // and renames it, so that a reader never sees half a file. A path that is a
 // device or pipe is written to directly. Exit code; messages name the path.

@@ -329,7 +329,7 @@ int pairOutputs(Job *job) {
   return ExitDone;
 }
 
-int openSession(Job *job) {
+int openExecutor(Job *job) {
   const Options &options = *job->options;
   stint_executor_options threads = {};
   threads.size = sizeof threads;
@@ -344,6 +344,19 @@ int openSession(Job *job) {
     if (status.code)
       return failStatus(status, job->model, "can't run on the CPUs of --cpus");
   }
+  return ExitDone;
+}
+
+const volatile int32_t *catchInterrupts() {
+  signal(SIGINT, interrupt);
+  signal(SIGPIPE, SIG_IGN);
+  return &interrupted;
+}
+
+int openSession(Job *job) {
+  const Options &options = *job->options;
+  if (int code = openExecutor(job))
+    return code;
 
   // The session's maxima are exactly what will be run: the least memory.
   uint32_t symbolCount = stint_model_symbol_count(job->model);
@@ -376,7 +389,7 @@ int openSession(Job *job) {
       if (!seen && how.maximum_count < symbolCount)
         maxima[how.maximum_count++] = {bounds.name, job->inputs[i].dims[axis]};
     }
-  status = stint_session_create(job->model, &how, &job->session);
+  stint_status status = stint_session_create(job->model, &how, &job->session);
   free(maxima);
   if (status.code)
     return failStatus(status, job->model, "can't make a session");
@@ -388,8 +401,7 @@ int openSession(Job *job) {
     if (status.code)
       return failStatus(status, job->model, "an input doesn't fit the model");
   }
-  signal(SIGINT, interrupt);
-  signal(SIGPIPE, SIG_IGN);
+  (void)catchInterrupts();
   return ExitDone;
 }
 

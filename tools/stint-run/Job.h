@@ -37,6 +37,10 @@ struct Job {
 [[nodiscard]] int pairOutputs(Job *job);
 // Makes executor and session for the shapes of the inputs and binds them.
 [[nodiscard]] int openSession(Job *job);
+// The executor of --threads and --cpus; openSession makes it by itself.
+[[nodiscard]] int openExecutor(Job *job);
+// From now on an interrupt sets what this points to, and ends nothing.
+const volatile int32_t *catchInterrupts();
 // One run, with the deadline of --timeout-ms; an interrupt cancels it.
 [[nodiscard]] int runOnce(Job *job);
 // Writes the outputs asked for.

@@ -13,7 +13,9 @@ namespace {
 enum { MaximumThreads = 256, MaximumCpus = 1024, MaximumRuns = 10000000 };
 
 const char helpText[] = "usage: stint-run PLAN [options]\n"
-                        "Runs a model that `stint compile` made.\n"
+                        "       stint-run generate PLAN --prompt TEXT [options]\n"
+                        "Runs a model that `stint compile` made. `stint-run generate --help` tells\n"
+                        "about generating text.\n"
                         "\n"
                         "  --input [NAME=]FILE    tensor for an input: .npy, .pb (TensorProto) or\n"
                         "                         .raw; NAME= may be left out for the only input\n"

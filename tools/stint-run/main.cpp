@@ -1,8 +1,11 @@
 // stint-run: the one program that ships to devices. It runs plans through the
 // public C API and keeps to the runtime's subset of C++ (no C++ library), so
 // that it can be linked statically and small.
+#include "Generate.h"
 #include "Job.h"
 #include "Report.h"
+
+#include <cstring>
 
 using namespace stint_run;
 
@@ -40,6 +43,8 @@ int work(Job *job) {
 } // namespace
 
 int main(int argc, char **argv) {
+  if (argc > 1 && !strcmp(argv[1], "generate"))
+    return generateMain(argc - 1, argv + 1);
   Options options;
   if (int code = parseOptions(argc, argv, &options))
     return code;
