@@ -11,7 +11,9 @@ static constexpr int kAnyNumber = Leaf::kAnyNumber, kUpdates = Leaf::kUpdates;
 
 static constexpr Leaf kLeaves[] = {
 #define STINT_LEAF(name, source, operands, results, params, fparams, types, units, inPlace)                            \
-  {#name, #source, operands, results, params, fparams, types, units, inPlace},
+  {#name, #source, operands, results, params, fparams, types, units, inPlace, false, false},
+#define STINT_TABLE_LEAF(name, source, operands, results, params, fparams, types, units, inPlace, columns)             \
+  {#name, #source, operands, results, params, fparams, types, units, inPlace, true, columns},
 #include "dialects/Graph/Leaves.def"
 };
 
@@ -58,7 +60,9 @@ LogicalResult LeafOp::verify() {
   if (getLeading() > static_cast<uint64_t>(getUnitsType().getRank()))
     return emitOpError() << "has no " << getLeading() << " leading dimensions";
   auto isRowMajor = [](Value value) { return tensorType(value).isRowMajor(); };
-  if (!llvm::all_of(getInputs(), isRowMajor) || !llvm::all_of(getOutputs(), isRowMajor))
+  // Tables become panels when layouts are assigned.
+  if (!llvm::all_of(getInputs().take_front(leaf->tables ? 1 : getInputs().size()), isRowMajor) ||
+      !llvm::all_of(getOutputs(), isRowMajor))
     return emitOpError() << "operands and results must be row-major";
   return success();
 }

@@ -1,5 +1,6 @@
 // Grid and tile of a kernel from its region.
 #include "dialects/Graph/KernelGrid.h"
+#include "dialects/Graph/Leaves.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -16,6 +17,9 @@ static constexpr int64_t kLeafCost = 8;
 static constexpr int64_t kRowsPerWorkgroup = 128, kRowsMultiple = 6;
 /// Panels per workgroup at most: rows that are packed serve all of them.
 static constexpr int64_t kPanelsPerWorkgroup = 16;
+/// Of a table of weights: bytes that a workgroup reads, and panels that a kernel
+/// goes through side by side.
+static constexpr int64_t kTableBytesPerWorkgroup = 1 << 17, kPanelsAtOnce = 4;
 /// Workgroups that threads should find, unless they do less than this.
 static constexpr int64_t kWorkgroups = 8, kFlopsPerWorkgroup = 1 << 21;
 
@@ -120,7 +124,32 @@ static KernelGrid contractionGrid(Block &body) {
   return {{batches, rows, columns.ceilDiv(kPanelColumns)}, {one, constant(rowsTile), constant(panels)}};
 }
 
+/// Rows and panels of a leaf that multiplies by a table of weights. Few rows
+/// are bound by reading the table, which all threads should do; many by
+/// arithmetic.
+static KernelGrid panelGrid(LeafOp leaf) {
+  MLIRContext *context = leaf.getContext();
+  Symbols symbols = Symbols::of(leaf->getParentOp());
+  auto constant = [&](int64_t v) { return getAffineConstantExpr(v, context); };
+  AffineExpr rows = constant(1);
+  GraphTensorType result = tensorType(leaf.getOutputs()[0]), table = tensorType(leaf.getInputs()[1]);
+  for (AffineExpr dim : result.getShape().drop_back())
+    rows = rows * dim;
+  AffineExpr panels = result.getShape().back().ceilDiv(kPanelColumns);
+  constexpr int64_t kMost = int64_t(1) << 40;
+  int64_t allPanels = upperOr(symbols, panels, kMost);
+  int64_t panelBytes = upperOr(symbols, table.getNumElements(), kMost) / allPanels *
+                       static_cast<int64_t>(elementBytes(table.getElementType()));
+  // A multiple of what a kernel does at once.
+  int64_t tile = llvm::alignTo(std::clamp<int64_t>(kTableBytesPerWorkgroup / std::max<int64_t>(panelBytes, 1), 1,
+                                                   std::max<int64_t>(allPanels / kWorkgroups, 1)),
+                               kPanelsAtOnce);
+  return {{rows, panels, constant(1)}, {constant(contractionRows(symbols.upper(rows))), constant(tile), constant(1)}};
+}
+
 static KernelGrid leafGrid(LeafOp leaf) {
+  if (findLeaf(leaf.getName())->columns)
+    return panelGrid(leaf);
   MLIRContext *context = leaf.getContext();
   Symbols symbols = Symbols::of(leaf->getParentOp());
   AffineExpr one = getAffineConstantExpr(1, context), units = one;

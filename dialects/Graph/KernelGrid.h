@@ -41,7 +41,8 @@ llvm::SmallVector<mlir::AffineExpr> memoryExtents(GraphTensorType type);
 /// (n, d0, d1, …) in row-major order. Axis 2: panels of one group's channels.
 ///
 /// Leaf: axis 0: the leading dimensions that the operator names, as one. Axes
-/// 1 and 2: unused.
+/// 1 and 2: unused, but for leaves with columns (see Leaves.def): axis 0: rows
+/// of the result; axis 1: panels of kPanelColumns columns.
 KernelGrid gridOf(KernelKind kind, mlir::Block &body);
 
 /// Rows of a contraction in one workgroup, if there are at most `rows`.

@@ -16,6 +16,7 @@ struct Leaf {
   int operands, results, params, fparams;
   llvm::StringRef types;
   int units, inPlace;
+  bool tables, columns; // see STINT_TABLE_LEAF
 
   /// The type part of the function's name, empty if the leaf is not made for
   /// an operand 0 of this element type.

@@ -2,7 +2,7 @@
 // it needs and gives its result the layout that costs nothing more.
 //   conv, pooling      channels-last in and out
 //   matmul             left and result row-major, right in panels
-//   leaf               row-major in and out
+//   leaf               row-major in and out; tables of weights in panels
 //   transpose, reshape a view of the operand as it lies, if there is one
 //   all others         as the operand that lies like the result would
 // Loop nests read any layout through strides, so only contractions, windows,
@@ -11,6 +11,7 @@
 #include "passes/Views.h"
 
 #include "dialects/Graph/KernelGrid.h"
+#include "dialects/Graph/Leaves.h"
 #include "mlir/IR/Builders.h"
 
 namespace stint::passes {
@@ -187,9 +188,12 @@ private:
       op->getResult(0).setType(view);
       return;
     }
-    if (isa<LeafOp>(op))
+    if (auto leaf = dyn_cast<LeafOp>(op))
       for (unsigned i = 0; i < op->getNumOperands(); ++i)
-        require(op, i, {});
+        require(op, i,
+                i > 0 && findLeaf(leaf.getName())->tables
+                    ? LayoutAttr::get(builder.getContext(), {0, 1}, 0, kPanelColumns)
+                    : LayoutAttr());
     if (isa<GatherOp, GatherNDOp, LeafOp>(op))
       return setResults(op, {});
     LayoutAttr layout = followOperands(op);

@@ -4,7 +4,9 @@
 
 #include "dialects/Graph/Leaves.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Linker/Linker.h"
@@ -33,11 +35,35 @@ static StringRef sourceOf(StringRef function) {
   return leaf ? leaf->source : StringRef();
 }
 
+/// The machines whose bitcode the variant can run, the best first. What each
+/// needs is what StintBitcode.cmake compiles it with.
+static SmallVector<StringRef> machinesOf(const target::Variant &variant) {
+  static constexpr std::pair<StringLiteral, StringLiteral> kVersions[] = {
+      {"x86_64_vnni", "avx2 fma avx512f avx512bw avx512dq avx512vl avx512vnni"},
+      {"x86_64_avx512", "avx2 fma avx512f avx512bw avx512dq avx512vl"},
+      {"x86_64_avx2", "avx2 fma"},
+      {"aarch64_i8mm", "dotprod i8mm"},
+      {"aarch64_dotprod", "dotprod"},
+  };
+  StringRef baseline = variant.machine == target::Machine::x86_64 ? "x86_64" : "aarch64";
+  SmallVector<StringRef> machines;
+  for (auto [machine, needs] : kVersions) {
+    SmallVector<StringRef> features;
+    needs.split(features, ' ');
+    if (machine.starts_with(baseline) && llvm::all_of(features, [&](StringRef f) { return variant.has(f); }))
+      machines.push_back(machine);
+  }
+  machines.push_back(baseline);
+  return machines;
+}
+
 static Error linkSource(Module &module, StringRef source, const target::Variant &variant) {
-  StringRef machine = variant.machine == target::Machine::x86_64 ? "x86_64" : "aarch64";
-  for (const Bitcode &bitcode : kBitcode) {
-    if (bitcode.source != source || bitcode.machine != machine)
+  for (StringRef machine : machinesOf(variant)) {
+    const Bitcode *found = llvm::find_if(
+        kBitcode, [&](const Bitcode &bitcode) { return bitcode.source == source && bitcode.machine == machine; });
+    if (found == std::end(kBitcode))
       continue;
+    const Bitcode &bitcode = *found;
     MemoryBufferRef buffer(StringRef(reinterpret_cast<const char *>(bitcode.data), bitcode.size), source);
     auto read = getLazyBitcodeModule(buffer, module.getContext());
     if (!read)

@@ -1,6 +1,8 @@
-// Weights of 2, 4 or 8 bits in blocks along the contracted dimension, as plain
-// arithmetic on their bytes: com.microsoft's MatMulNBits and
-// GatherBlockQuantized. Constant, they are computed once, when compiling.
+// Weights of 2, 4 or 8 bits in blocks along the contracted dimension:
+// com.microsoft's MatMulNBits and GatherBlockQuantized. Constant ones of 4 and
+// 8 bits are tables that leaf kernels read as they are; all others become plain
+// arithmetic on their bytes, which is computed when compiling if it is constant.
+#include "compiler/import/ops/BlockTables.h"
 #include "compiler/import/ops/Contractions.h"
 
 using namespace mlir;
@@ -71,6 +73,18 @@ static FailureOr<Value> dequantise(NodeContext &n, Value numbers, Value scales, 
 
 static bool isBlockSize(int64_t size) { return size >= 16 && size <= 65536 && llvm::isPowerOf2_64(size); }
 
+/// The node's result: the product and, if there is one, the bias.
+static LogicalResult addBias(NodeContext &n, Value product, size_t input) {
+  if (n.has(input)) {
+    SmallVector<Value> v = {product, n.in(input)};
+    if (n.rank(input) != 1 || failed(n.unify(v)))
+      return n.malformed("the bias must have N elements");
+    product = n.add(v[0], v[1]);
+  }
+  n.out(0, product);
+  return success();
+}
+
 /// A [.., K] times the transpose of B [N, K], which is [N, blocks, bytes].
 static LogicalResult matMulNBits(NodeContext &n) {
   int64_t k = n.getInt("K", 0), columns = n.getInt("N", 0), bits = n.getInt("bits", 4),
@@ -85,6 +99,13 @@ static LogicalResult matMulNBits(NodeContext &n) {
   int64_t blocks = (k + size - 1) / size, bytes = size * bits / 8;
   if (!n.element(1).isUnsignedInteger(8) || n.type(1).getNumElements() != columns * blocks * bytes)
     return n.malformed("B must be " + Twine(columns) + " x " + Twine(blocks) + " blocks of " + Twine(bytes) + " bytes");
+  if (n.rank(0) > 0 && !n.assumeEqual(n.type(0).getShape().back(), n.dim(k)))
+    return n.malformed("A must have K columns");
+  Value zeros = n.has(3) ? n.in(3) : Value();
+  if (auto table = BlockTable::of(n, n.in(1), n.in(2), zeros, bits, size, columns, blocks); n.rank(0) > 0 && table) {
+    Value product = n.cast(table->multiply(n, n.cast(n.in(0), n.b.getF32Type())), n.element(0));
+    return addBias(n, product, 5);
+  }
   auto numbers = unpack(n, n.reshape(n.in(1), {n.dim(columns), n.dim(blocks), n.dim(bytes)}), bits, n.dim(size));
   if (failed(numbers))
     return failure();
@@ -97,14 +118,7 @@ static LogicalResult matMulNBits(NodeContext &n) {
   auto product = matmul(n, n.in(0), n.cast(n.transpose(b, {1, 0}), n.element(0)));
   if (failed(product))
     return failure();
-  if (n.has(5)) {
-    SmallVector<Value> v = {*product, n.in(5)};
-    if (n.rank(5) != 1 || failed(n.unify(v)))
-      return n.malformed("the bias must have N elements");
-    *product = n.add(v[0], v[1]);
-  }
-  n.out(0, *product);
-  return success();
+  return addBias(n, *product, 5);
 }
 
 /// Rows of a table whose last dimension is quantised in blocks. `bits` wide
@@ -122,16 +136,24 @@ static LogicalResult gatherBlockQuantized(NodeContext &n) {
   auto blocks = n.rank(2) == 2 ? n.type(2).getStaticDim(1) : std::nullopt;
   if (!rows || !bytes || !blocks || !isBlockSize(size) || *bytes * 8 / bits != *blocks * size)
     return n.malformed("table and scales do not fit blocks of " + Twine(size));
+  SmallVector<AffineExpr> shape(n.type(1).getShape());
+  shape.push_back(n.dim(*blocks * size));
+  if (shape.size() > graph::GraphTensorType::kMaxRank)
+    return n.unsupported("a result of more than 8 dimensions");
+  if (n.has(3) && (n.rank(3) != 2 || n.type(3).getDim(0) != *rows))
+    return n.malformed("zero points must have a row for each of the table's");
+  if (auto table = BlockTable::of(n, n.in(0), n.in(2), n.has(3) ? n.in(3) : Value(), bits, size, *rows, *blocks)) {
+    Value taken = table->gather(n, n.reshape(n.in(1), {elements(n, n.in(1))}));
+    n.out(0, n.cast(n.reshape(taken, shape), n.element(2)));
+    return success();
+  }
   // The rows are taken out as they are: the table stays small.
   AffineExpr count = elements(n, n.in(1));
   Value at = n.reshape(n.in(1), {count});
   auto take = [&](Value table) { return n.make<graph::GatherOp>(table, at, 0); };
   Value zeros;
-  if (n.has(3)) {
-    if (n.rank(3) != 2 || n.type(3).getDim(0) != *rows)
-      return n.malformed("zero points must have a row for each of the table's");
+  if (n.has(3))
     zeros = take(n.in(3));
-  }
   auto numbers =
       unpack(n, n.reshape(take(n.in(0)), {count, n.dim(*blocks), n.dim(size * bits / 8)}), bits, n.dim(size));
   if (failed(numbers))
@@ -139,10 +161,6 @@ static LogicalResult gatherBlockQuantized(NodeContext &n) {
   auto table = dequantise(n, *numbers, take(n.in(2)), zeros, bits);
   if (failed(table))
     return failure();
-  SmallVector<AffineExpr> shape(n.type(1).getShape());
-  shape.push_back(n.dim(*blocks * size));
-  if (shape.size() > graph::GraphTensorType::kMaxRank)
-    return n.unsupported("a result of more than 8 dimensions");
   n.out(0, n.cast(n.reshape(*table, shape), n.element(2)));
   return success();
 }

@@ -5,8 +5,9 @@
 // A leaf function gets its tensors, operands first, all dense and row-major;
 // it computes the units [begin[0], end[0]) of the workgroup: positions of the
 // leading dimensions of the tensor that the table names, as one row-major
-// number. Units run in any order and on any thread. Values of operands are
-// never trusted as indices.
+// number. One with columns also gets the panels [begin[1], end[1]). Units run
+// in any order and on any thread. Values of operands are never trusted as
+// indices.
 #ifndef STINT_COMPILER_CODEGEN_LEAF_KERNELS_LEAF_H
 #define STINT_COMPILER_CODEGEN_LEAF_KERNELS_LEAF_H
 
@@ -27,7 +28,8 @@ struct Call {
   const Tensor *tensors;
   const int64_t *params;
   const float *fparams;
-  int64_t begin, end; // units
+  int64_t begin, end;                   // units
+  int64_t panelBegin = 0, panelEnd = 0; // of a leaf with columns
 
   template <typename T> T *data(int i) const { return static_cast<T *>(tensors[i].data); }
   int64_t rank(int i) const { return tensors[i].rank; }
@@ -69,7 +71,8 @@ template <typename T> inline void swap(T &a, T &b) {
 #define STINT_LEAF_FUNCTION(name, suffix, ...)                                                                         \
   extern "C" int32_t stint_leaf_##name##_##suffix(const stint::leaf::Tensor *tensors, const int64_t *params,           \
                                                   const float *fparams, const stint_workgroup *workgroup) {            \
-    __VA_ARGS__(stint::leaf::Call{tensors, params, fparams, workgroup->begin[0], workgroup->end[0]});                  \
+    __VA_ARGS__(stint::leaf::Call{tensors, params, fparams, workgroup->begin[0], workgroup->end[0],                    \
+                                  workgroup->begin[1], workgroup->end[1]});                                            \
     return 0;                                                                                                          \
   }
 

@@ -1,0 +1,88 @@
+// BlockTables: see the header of that name. What the tables hold and how they
+// lie is said in compiler/codegen/leaf/kernels/BlockWeights.h.
+#include "compiler/import/ops/BlockTables.h"
+
+using namespace mlir;
+using namespace stint;
+using namespace stint::import;
+using graph::GraphTensorType;
+
+/// What the kernels are made for.
+static constexpr int64_t kMinBlock = 16, kMaxBlock = 256;
+
+/// What a value reads in the same order of elements.
+static Value behindReshapes(Value value) {
+  while (auto reshape = value.getDefiningOp<graph::ReshapeOp>())
+    value = reshape.getInput();
+  return value;
+}
+
+static bool isConstant(Value value) {
+  Operation *op = behindReshapes(value).getDefiningOp();
+  return op && isa<graph::WeightOp, graph::ConstantOp>(op);
+}
+
+/// The bytes of a weight that lie as in its file, read as something else.
+static Value reread(NodeContext &n, Value value, Type type, ArrayRef<int64_t> shape) {
+  auto weight = behindReshapes(value).getDefiningOp<graph::WeightOp>();
+  auto isReshape = [](Attribute step) { return cast<graph::StepAttr>(step).getKind() == "reshape"; };
+  if (!weight || !llvm::all_of(weight.getSteps(), isReshape))
+    return {};
+  graph::ExtentAttr extent = weight.getExtent();
+  int64_t bytes = graph::elementBytes(type);
+  for (int64_t size : shape)
+    bytes *= size;
+  if (static_cast<uint64_t>(bytes) != extent.getSize())
+    return {};
+  auto other = graph::ExtentAttr::get(n.context(), extent.getFile(), extent.getOffset(), extent.getSize(), type, shape);
+  SmallVector<AffineExpr> dims = llvm::map_to_vector(shape, [&](int64_t size) { return n.dim(size); });
+  return n.b.create<graph::WeightOp>(weight.getLoc(), GraphTensorType::get(dims, type), weight.getNameAttr(), other,
+                                     n.b.getArrayAttr({}));
+}
+
+std::optional<BlockTable> BlockTable::of(NodeContext &n, Value bytes, Value scales, Value zeros, int64_t bits,
+                                         int64_t size, int64_t rows, int64_t blocks) {
+  if ((bits != 4 && bits != 8) || size < kMinBlock || size > kMaxBlock || size % kMinBlock)
+    return std::nullopt;
+  if (!isConstant(bytes) || !isConstant(scales) || (zeros && !isConstant(zeros)))
+    return std::nullopt;
+  auto holds = [&](Value value, int64_t width) { return n.typeOf(value).getNumElements() == rows * width; };
+  BlockTable table;
+  table.words = reread(n, bytes, n.b.getIntegerType(32, /*isSigned=*/false), {rows, blocks * size * bits / 32});
+  if (!table.words || !holds(scales, blocks))
+    return std::nullopt;
+  Type f32 = n.b.getF32Type();
+  table.scales = n.cast(n.reshape(scales, {n.dim(rows), n.dim(blocks)}), f32);
+  int64_t kind = 0;
+  if (zeros) {
+    bool packed = n.typeOf(zeros).getElementType().isUnsignedInteger(8);
+    int64_t width = packed ? (blocks * bits + 7) / 8 : blocks;
+    if ((!packed && !graph::isFloat(n.typeOf(zeros).getElementType())) || !holds(zeros, width))
+      return std::nullopt;
+    table.zeros = n.reshape(zeros, {n.dim(rows), n.dim(width)});
+    table.zeros = packed ? table.zeros : n.cast(table.zeros, f32);
+    kind = packed ? 1 : 2;
+  }
+  table.rows = rows;
+  table.width = blocks * size;
+  table.params = {bits, size, kind};
+  return table;
+}
+
+Value BlockTable::multiply(NodeContext &n, Value x) const {
+  SmallVector<AffineExpr> shape(n.typeOf(x).getShape());
+  shape.back() = n.dim(rows);
+  SmallVector<Value> inputs = {x, words, scales};
+  if (zeros)
+    inputs.push_back(zeros);
+  return n.leaf("block_matmul", inputs, GraphTensorType::get(shape, n.b.getF32Type()), params, {},
+                static_cast<int64_t>(shape.size()) - 1)[0];
+}
+
+Value BlockTable::gather(NodeContext &n, Value numbers) const {
+  SmallVector<Value> inputs = {numbers, words, scales};
+  if (zeros)
+    inputs.push_back(zeros);
+  return n.leaf("block_gather", inputs,
+                GraphTensorType::get({n.typeOf(numbers).getDim(0), n.dim(width)}, n.b.getF32Type()), params, {}, 1)[0];
+}

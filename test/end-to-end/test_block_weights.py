@@ -1,0 +1,161 @@
+"""Weights of 4 and 8 bits in blocks run as they are: every form of MatMulNBits and GatherBlockQuantized on one model,
+against double precision; the same bits for a token whatever is computed beside it, by any number of threads."""
+import random
+import struct
+
+import onnxfile as onnx
+import support
+from onnxfile import FLOAT, INT64, UINT8
+
+FOLDER = support.folder("block-weights")
+K, MOST = 72, 130  # no multiple of any block but 8
+# bits, block size, zero points (none, packed, floats), columns, bias
+FORMS = ((4, 16, "none", 37, False), (4, 32, "floats", 96, True), (4, 64, "packed", 20, False),
+         (4, 256, "packed", 1, False), (8, 16, "packed", 33, True), (8, 32, "none", 64, False),
+         (8, 128, "floats", 17, False))
+EXACT = 1e-5  # of the largest element, against double precision
+
+
+class Weights:
+    """Random numbers of one form; `value(column, k)` is what they mean."""
+
+    def __init__(self, seed, bits, block, zeros, columns):
+        chance = random.Random(seed)
+        self.bits, self.block, self.kind, self.columns = bits, block, zeros, columns
+        self.blocks = -(-K // block)
+        self.width = self.blocks * block
+        self.numbers = [[chance.randrange(1 << bits) for _ in range(self.width)] for _ in range(columns)]
+        self.scales = [[self.f32(chance.uniform(-.2, .2)) for _ in range(self.blocks)] for _ in range(columns)]
+        half = 1 << bits - 1
+        pick = {"none": lambda: half, "packed": lambda: chance.randrange(1 << bits),
+                "floats": lambda: self.f32(chance.uniform(0, 2 * half))}[zeros]
+        self.zeros = [[pick() for _ in range(self.blocks)] for _ in range(columns)]
+
+    @staticmethod
+    def f32(value):
+        return struct.unpack("<f", struct.pack("<f", value))[0]
+
+    def pack(self, rows):
+        per = 8 // self.bits
+        return bytes(sum(number << i * self.bits for i, number in enumerate(row[at:at + per]))
+                     for row in rows for at in range(0, len(row), per))
+
+    def tensors(self, name, flat):
+        """Initializers, and the names of those that a node reads: bytes, scales, zero points."""
+        bytes_of_block = self.block * self.bits // 8
+        dims = ([self.columns, self.blocks * bytes_of_block] if flat else
+                [self.columns, self.blocks, bytes_of_block])
+        result = [onnx.tensor(f"{name}q", dims, self.pack(self.numbers), UINT8),
+                  onnx.tensor(f"{name}s", [self.columns, self.blocks], [v for row in self.scales for v in row])]
+        if self.kind == "packed":
+            data = self.pack(self.zeros)
+            result.append(onnx.tensor(f"{name}z", [self.columns, len(data) // self.columns], data, UINT8))
+        elif self.kind == "floats":
+            result.append(onnx.tensor(f"{name}z", [self.columns, self.blocks], [v for row in self.zeros for v in row]))
+        return result, [f"{name}q", f"{name}s"], [f"{name}z"] if self.kind != "none" else []
+
+    def value(self, column, k):
+        block = k // self.block
+        return (self.numbers[column][k] - self.zeros[column][block]) * self.scales[column][block]
+
+
+def model():
+    """Products y0, y1, … of x [t, K], and rows e0, e1, … by number i [t]."""
+    weights = [Weights(seed, *form[:4]) for seed, form in enumerate(FORMS)]
+    nodes, initializers, outputs = [], [], []
+    for i, (form, table) in enumerate(zip(FORMS, weights)):
+        tensors, inputs, zeros = table.tensors(f"w{i}", False)
+        initializers += tensors
+        bias = [f"b{i}"] if form[4] else []
+        if bias:
+            initializers.append(onnx.tensor(bias[0], [table.columns], [c / 8 for c in range(table.columns)]))
+        skipped = [""] * (2 - len(zeros)) if bias else []
+        nodes.append(onnx.node("MatMulNBits", ["x", *inputs, *zeros, *skipped, *bias], [f"y{i}"],
+                               domain="com.microsoft", K=K, N=table.columns, bits=table.bits, block_size=table.block))
+        outputs.append(onnx.value(f"y{i}", ["t", table.columns]))
+        if table.kind != "floats":
+            tensors, inputs, zeros = table.tensors(f"g{i}", True)
+            initializers += tensors
+            nodes.append(onnx.node("GatherBlockQuantized", [inputs[0], "i", inputs[1], *zeros], [f"e{i}"],
+                                   domain="com.microsoft", bits=table.bits, block_size=table.block, gather_axis=0,
+                                   quantize_axis=1))
+            outputs.append(onnx.value(f"e{i}", ["t", table.width]))
+    return weights, onnx.model(nodes, [onnx.value("x", ["t", K]), onnx.value("i", ["t"], INT64)], outputs, initializers,
+                               opset=21, domains=[("com.microsoft", 1)])
+
+
+def activations():
+    chance = random.Random(7)
+    return [[Weights.f32(chance.gauss(0, 1)) for _ in range(K)] for _ in range(MOST)]
+
+
+class Plan:
+    def __init__(self):
+        self.weights, data = model()
+        file, self.path = FOLDER / "model.onnx", FOLDER / "model.stint"
+        file.write_bytes(data)
+        self.path.unlink(missing_ok=True)
+        support.expect(support.compile_model(file, self.path, "--target", support.BOTH, "--dim", f"t=1..{MOST}"), 0)
+        self.x = activations()
+        self.names = [f"y{i}" for i in range(len(FORMS))]
+        self.names += [f"e{i}" for i, form in enumerate(FORMS) if form[2] != "floats"]
+
+    def run(self, program, first, count, *flags):
+        """{output: values} for some of the tokens; token t gathers row t modulo the table's."""
+        array = support.tensors.array.array
+        support.tensors.write_npy(FOLDER / "x.npy", (count, K),
+                                  array("f", [v for row in self.x[first:first + count] for v in row]))
+        support.tensors.write_npy(FOLDER / "i.npy", (count,), array("q", range(first, first + count)), "<i8")
+        outputs = [flag for name in self.names for flag in ("--output", f"{name}={FOLDER / name}.npy")]
+        support.expect(support.run([*program, self.path, "--input", f"x={FOLDER / 'x.npy'}", "--input",
+                                    f"i={FOLDER / 'i.npy'}", *outputs, *flags]), 0)
+        return {name: support.tensors.read_npy(FOLDER / f"{name}.npy")[1] for name in self.names}
+
+    def check(self, got, first, count):
+        for i, (form, table) in enumerate(zip(FORMS, self.weights)):
+            matrix = [[table.value(c, k) for k in range(K)] for c in range(table.columns)]
+            wanted = [sum(a * b for a, b in zip(self.x[t], row)) + (c / 8 if form[4] else 0)
+                      for t in range(first, first + count) for c, row in enumerate(matrix)]
+            most = max(map(abs, wanted))
+            worst = max(abs(a - b) for a, b in zip(got[f"y{i}"], wanted, strict=True))
+            assert worst <= EXACT * most, f"{form}: off by {worst / most} of the largest"
+            if f"e{i}" in got:
+                rows = [min(t, table.columns - 1) for t in range(first, first + count)]
+                wanted = [table.value(row, k) for row in rows for k in range(table.width)]
+                worst = max(abs(a - b) for a, b in zip(got[f"e{i}"], wanted, strict=True))
+                assert worst <= EXACT * max(map(abs, wanted)), f"{form}: rows off by {worst}"
+
+
+_plan = []
+
+
+def plan():
+    if not _plan:
+        _plan.append(Plan())
+    return _plan[0]
+
+
+def variants(text):
+    program = [support.RUN] if text == "x86_64" else support.qemu("max")
+    made = plan()
+    for variant in {"x86_64": ("v2", "v3"), "aarch64": ("neon", "dotprod")}[text]:
+        made.check(made.run(program, 0, 9, "--variant", variant), 0, 9)
+
+
+def alone_or_together():
+    made = plan()
+    whole = made.run([support.RUN], 0, MOST, "--threads", "1")
+    made.check(whole, 0, MOST)
+    for threads, count in ((1, 1), (2, 2), (2, 3), (1, 5), (2, 7), (2, 33), (1, 64), (2, MOST)):
+        for first in {0, MOST - count}:
+            part = made.run([support.RUN], first, count, "--threads", str(threads))
+            for name in made.names:
+                width = len(whole[name]) // MOST
+                assert part[name].tobytes() == whole[name][first * width:(first + count) * width].tobytes(), \
+                    f"{name}: other bits for {count} tokens from {first} with {threads} threads"
+
+
+def tests():
+    yield "every-form", lambda: variants("x86_64")
+    yield "every-form-aarch64", lambda: variants("aarch64")
+    yield "alone-or-together", alone_or_together
