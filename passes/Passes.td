@@ -45,6 +45,15 @@ def SinkRows : Pass<"stint-sink-rows", "::mlir::ModuleOp"> {
   }];
 }
 
+def QuantiseActivations : Pass<"stint-quantise-activations", "::mlir::ModuleOp"> {
+  let summary = "weights of 4 and 8 bits are multiplied with activations of 8 bits";
+  let description = [{
+    `block_matmul` of f32 becomes `quantise_rows`, which gives each row a scale
+    for each block of the weights, and `block_matmul_int8`. Faster, and less
+    exact: only where it is asked for.
+  }];
+}
+
 def AssignLayouts : Pass<"stint-assign-layouts", "::mlir::ModuleOp"> {
   let summary = "decides how every tensor lies in memory";
   let description = [{

@@ -126,7 +126,8 @@ bool Compilation::work() {
   }
   variants = std::move(*resolved);
 
-  if (!readModel() || !readTexts() || !passes("simplify", addGraphPasses) || !fold())
+  if (!readModel() || !readTexts() || !passes("simplify", addGraphPasses) ||
+      (options.int8Activations && !passes("activations", addActivationPasses)) || !fold())
     return false;
   if (options.emit == Emit::Graph)
     return emitText();

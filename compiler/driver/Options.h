@@ -56,6 +56,8 @@ struct Options {
   std::optional<import::DimBounds> otherDims;
   /// Sees the plan with its memory.
   std::function<void(mlir::ModuleOp)> onPlan;
+  /// Activations beside weights of 4 and 8 bits become integers of 8 bits.
+  bool int8Activations = false;
 };
 
 /// Adds `NAME=N`, `NAME=LO..HI` or `NAME=LO..HI:STEP`. Errors say what is wrong with the text.

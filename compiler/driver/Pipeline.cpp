@@ -16,6 +16,14 @@ void driver::addGraphPasses(mlir::OpPassManager &passes) {
   passes.addPass(passes::createSinkRows());
 }
 
+// Less exact where the user says so.
+void driver::addActivationPasses(mlir::OpPassManager &passes) {
+  // What weights of 4 and 8 bits are multiplied with becomes integers.
+  passes.addPass(passes::createQuantiseActivations());
+  // Products of one value share them.
+  passes.addPass(passes::createSimplifyGraph());
+}
+
 // What depends on the model alone, and not on its inputs.
 void driver::addConstantPasses(mlir::OpPassManager &passes) {
   // It becomes a function of its own, which FoldStage compiles and runs.

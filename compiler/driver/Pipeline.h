@@ -14,6 +14,8 @@ struct MemorySearch {
 
 /// Stages of the pipeline; each takes the form the one before leaves.
 void addGraphPasses(mlir::OpPassManager &passes);
+/// Only for `--activations int8`.
+void addActivationPasses(mlir::OpPassManager &passes);
 void addConstantPasses(mlir::OpPassManager &passes);
 void addLayoutPasses(mlir::OpPassManager &passes);
 void addFusionPasses(mlir::OpPassManager &passes);

@@ -90,7 +90,7 @@ bool Tokens::reshapeKeeps(GraphTensorType from, int64_t a, GraphTensorType to, i
 bool Tokens::leafKeeps(LeafOp leaf) const {
   bool knows = llvm::StringSwitch<bool>(leaf.getName())
                    .Cases("paged_append", "paged_attention", true)
-                   .Cases("block_matmul", "block_gather", "quantise_rows", true)
+                   .Cases("block_matmul", "block_matmul_int8", "block_gather", "quantise_rows", true)
                    .Default(false);
   SmallVector<Value> values(leaf.getInputs());
   llvm::append_range(values, leaf.getOutputs());

@@ -23,7 +23,7 @@ namespace {
 /// Words of the command line that need a second look.
 struct Words {
   std::vector<std::string> dims, bounds, states, profiles, constants;
-  std::string maxRam, emit, json, report, seed, kvMemory, kvType;
+  std::string maxRam, emit, json, report, seed, kvMemory, kvType, activations;
   bool timing = false, quiet = false, verbose = false;
 };
 
@@ -61,6 +61,7 @@ int readWords(const Words &words, Options &options) {
     options.maxRam = *bytes;
   }
   options.decoder.half = words.kvType == "f16";
+  options.int8Activations = words.activations == "int8";
   if (!words.kvMemory.empty()) {
     llvm::Expected<uint64_t> bytes = parseBytes(words.kvMemory);
     if (!bytes)
@@ -129,6 +130,12 @@ void addModelOptions(CLI::App *command, Options &options, Words &words) {
   command->add_option("--kv-type", words.kvType, "Text decoder: what keys and values are kept as, f32 (default) or f16")
       ->type_name("TYPE")
       ->check(CLI::IsMember({"f32", "f16"}));
+  command
+      ->add_option("--activations", words.activations,
+                   "What weights of 4 and 8 bits are multiplied with: f32 (default), or int8, which is faster and less "
+                   "exact")
+      ->type_name("TYPE")
+      ->check(CLI::IsMember({"f32", "int8"}));
   command
       ->add_option("--kv-memory", words.kvMemory,
                    "Text decoder: memory for keys and values (default: what all sequences can fill); K, M, G are "

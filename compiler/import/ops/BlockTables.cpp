@@ -70,13 +70,18 @@ std::optional<BlockTable> BlockTable::of(NodeContext &n, Value bytes, Value scal
 }
 
 Value BlockTable::multiply(NodeContext &n, Value x) const {
+  // One dimension of tokens.
   SmallVector<AffineExpr> shape(n.typeOf(x).getShape());
-  shape.back() = n.dim(rows);
-  SmallVector<Value> inputs = {x, words, scales};
+  AffineExpr tokens = n.dim(1);
+  for (AffineExpr size : ArrayRef(shape).drop_back())
+    tokens = n.simplify(tokens * size);
+  SmallVector<Value> inputs = {n.reshape(x, {tokens, shape.back()}), words, scales};
   if (zeros)
     inputs.push_back(zeros);
-  return n.leaf("block_matmul", inputs, GraphTensorType::get(shape, n.b.getF32Type()), params, {},
-                static_cast<int64_t>(shape.size()) - 1)[0];
+  Value product =
+      n.leaf("block_matmul", inputs, GraphTensorType::get({tokens, n.dim(rows)}, n.b.getF32Type()), params, {}, 1)[0];
+  shape.back() = n.dim(rows);
+  return n.reshape(product, shape);
 }
 
 Value BlockTable::gather(NodeContext &n, Value numbers) const {
