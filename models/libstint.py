@@ -66,7 +66,11 @@ class Error(Exception):
 
 
 def _library():
-    library = ctypes.CDLL(str(BUILD / "lib" / "libstint.so"))
+    path = BUILD / "lib" / "libstint.so"
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise Error(f"{error}: build it (ninja stint), or say in $STINT_BUILD which build folder has it") from None
     for name in ("stint_model_open_file", "stint_executor_create", "stint_session_create", "stint_model_input",
                  "stint_model_output", "stint_session_bind_input", "stint_session_run", "stint_session_output",
                  "stint_model_input_dim", "stint_model_memory"):

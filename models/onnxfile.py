@@ -69,6 +69,8 @@ def attribute(name, value):
         return head + chunk(5, value) + integer(20, 4)
     if all(isinstance(item, int) for item in value):
         return head + b"".join(integer(8, item) for item in value) + integer(20, 7)
+    if all(isinstance(item, bytes) for item in value):
+        return head + b"".join(chunk(9, item) for item in value) + integer(20, 8)
     return head + b"".join(varint(7 << 3 | 5) + struct.pack("<f", item) for item in value) + integer(20, 6)
 
 

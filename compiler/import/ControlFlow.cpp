@@ -8,6 +8,7 @@
 // become symbols that the functions bind. Sequences and optionals are handed
 // over as the tensors that they are made of (see Forms.h).
 #include "compiler/import/RuntimeSequences.h"
+#include "runtime/schema/plan_file.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -43,6 +44,18 @@ void Importer::finish(ArrayRef<Value> results, Location loc) {
   builder.create<func::ReturnOp>(loc, results);
   current->function.setType(builder.getFunctionType(body->getArgumentTypes(), ValueRange(results).getTypes()));
   eraseDead(*body);
+}
+
+bool Importer::nests(NodeContext &n) {
+  uint32_t levels = 1;
+  for (const Body *inside = current; inside->parent; inside = inside->parent)
+    ++levels;
+  if (levels <= STINT_MAX_NESTING)
+    return true;
+  (void)n.unsupported(
+      "If, Loop and Scan are " + Twine(levels) + " deep inside each other here, and " + Twine(STINT_MAX_NESTING) +
+      " is the most; an If whose condition is constant, or a Loop of one constant trip, does not count");
+  return false;
 }
 
 Value Importer::capture(Body &inner, Value value) {
@@ -114,14 +127,13 @@ void Importer::publishSymbols() {
                   builder.getArrayAttr(SmallVector<Attribute>(symbolAttrs.begin(), symbolAttrs.end())));
 }
 
-void Importer::require(AffineExpr x, AffineExpr y, const Node &node, Location loc) {
+void Importer::require(AffineExpr x, AffineExpr y, const Twine &what, const Node &node, Location loc) {
   if (required.contains({x, y}))
     return;
   if (current == &main)
     required.insert({x, y});
-  builder.create<graph::RequireOp>(
-      loc, AffineMapAttr::get(graph::symbolMap({x, y}, &context)),
-      builder.getStringAttr(node.opType + " '" + node.label() + "' needs " + print(x) + " to equal " + print(y)));
+  builder.create<graph::RequireOp>(loc, AffineMapAttr::get(graph::symbolMap({x, y}, &context)),
+                                   builder.getStringAttr(node.opType + " '" + node.label() + "' needs " + what));
 }
 
 std::optional<int64_t> Importer::boundOf(StringRef value, int64_t axis) {
@@ -212,6 +224,8 @@ LogicalResult Importer::importIf(NodeContext &n, Scope &scope, const Opsets &ops
   }
   if (!(n.type(0).getNumElements() == 1))
     return n.malformed("its condition must be one boolean");
+  if (!nests(n))
+    return failure();
   Value condition = flagOf(*n.operands[0], n.loc);
 
   Body bodies[2];

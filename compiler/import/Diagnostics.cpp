@@ -25,5 +25,5 @@ int Diagnostics::exitCode() const {
 
 void Diagnostics::print(llvm::raw_ostream &os) const {
   for (const Entry &entry : entries)
-    os << entry.message << "\n";
+    os << "stint: " << entry.message << "\n";
 }

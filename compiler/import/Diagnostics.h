@@ -51,7 +51,8 @@ public:
   void forgetSince(size_t count) { entries.resize(count); }
   llvm::ArrayRef<Entry> all() const { return entries; }
   llvm::ArrayRef<UnsupportedNode> unsupported() const { return nodes; }
-  /// One line a problem; equal unsupported operators are grouped.
+  /// One line a problem, each after the command's name, as problems of its
+  /// flags are.
   void print(llvm::raw_ostream &os) const;
 
 private:

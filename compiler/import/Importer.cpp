@@ -21,68 +21,24 @@ using namespace stint;
 using namespace stint::import;
 using graph::GraphTensorType;
 
-constexpr int kMaxCallDepth = 32;
+/// Calls and subgraphs inside each other: what the importer's own recursion takes.
+constexpr int kMaxDepth = 256;
 /// Elements of one tensor: far beyond any memory, far from overflow.
 constexpr int64_t kMaxElements = int64_t(1) << 44;
+/// The size of an expression that a dimension of a result may be.
+constexpr uint64_t kMaxDimensionSize = 1024;
+/// The newest opset of ONNX's own domain that the rules were written for.
+constexpr int64_t kNewestOpset = 26;
 
-/// Beyond it, or with a dimension beyond it beside one of 0.
+/// Beyond kMaxElements, or with a dimension beyond it beside one of 0.
 static bool isHuge(GraphTensorType type, const graph::Symbols &symbols) {
   return symbols.upper(type.getNumElements()) > kMaxElements ||
          llvm::any_of(type.getShape(), [&](AffineExpr d) { return symbols.upper(d) > kMaxElements; });
 }
-/// The newest opset of ONNX's own domain that the rules were written for.
-constexpr int64_t kNewestOpset = 26;
 
 Importer::Importer(Model &model, const ImportOptions &options, MLIRContext &context, Diagnostics &diagnostics,
                    ImportedModel &result)
     : model(model), options(options), context(context), diagnostics(diagnostics), result(result), builder(&context) {}
-
-// Printing.
-
-// With the dimensions' names in place of symbols.
-std::string Importer::print(AffineExpr expr) const {
-  if (auto symbol = symbols.dimensionOf(expr))
-    return symbols[*symbol].getName().str();
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-    return symbols[symbol.getPosition()].getName().str() + " / " +
-           std::to_string(symbols[symbol.getPosition()].getStep());
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!binary) {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    os << expr;
-    return text;
-  }
-  auto side = [&](AffineExpr e) {
-    std::string text = print(e);
-    return isa<AffineBinaryOpExpr>(e) && !symbols.dimensionOf(e) ? "(" + text + ")" : text;
-  };
-  std::string left = side(binary.getLHS());
-  auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
-  switch (expr.getKind()) {
-  case AffineExprKind::Add:
-    if (constant && constant.getValue() < 0)
-      return left + " - " + std::to_string(-constant.getValue());
-    return left + " + " + side(binary.getRHS());
-  case AffineExprKind::Mul:
-    return left + " * " + side(binary.getRHS());
-  case AffineExprKind::FloorDiv:
-    return left + " floordiv " + side(binary.getRHS());
-  case AffineExprKind::CeilDiv:
-    return left + " ceildiv " + side(binary.getRHS());
-  default:
-    return left + " mod " + side(binary.getRHS());
-  }
-}
-
-std::string Importer::print(GraphTensorType type) const {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << type.getElementType() << "[";
-  llvm::interleaveComma(type.getShape(), os, [&](AffineExpr d) { os << print(d); });
-  os << "]";
-  return text;
-}
 
 Location Importer::locationOf(const Node &node) {
   return NameLoc::get(builder.getStringAttr(node.label() + " (" + node.opType + ")"));
@@ -498,6 +454,15 @@ bool Importer::verifyNewOps(NodeContext &n, Operation *before) {
       return false;
     }
   for (const Operand &operand : n.results)
+    if (operand.type)
+      for (auto [axis, d] : llvm::enumerate(operand.type.getShape()))
+        if (sizeOf(d) > kMaxDimensionSize) {
+          (void)n.unsupported("axis " + Twine(axis) +
+                              " of a result depends on the sizes of the inputs in a way that is "
+                              "too long to write down; give sizes in place of bounds: --dim NAME=N");
+          return false;
+        }
+  for (const Operand &operand : n.results)
     if (operand.type && isHuge(operand.type, symbols)) {
       (void)n.unsupported("a result of shape " + print(operand.type) +
                           " is larger than any memory; lower the bounds "
@@ -545,11 +510,19 @@ void Importer::importNode(const Node &node, Scope &scope, const Opsets &opsets, 
                                                  "each value has one name of its own");
 
   if (const Function *function = findFunction(node)) {
-    if (depth > kMaxCallDepth) {
+    if (llvm::is_contained(calling, function)) {
       diagnostics.report(Problem::Malformed, "function '" + function->name + "' calls itself");
       return poison();
     }
-    (void)importFunctionCall(node, *function, scope, arguments, depth);
+    calling.push_back(function);
+    if (depth > kMaxDepth)
+      diagnostics.report(Problem::Unsupported,
+                         "unsupported: function '" + function->name + "' is called from too deep");
+    else
+      (void)importFunctionCall(node, *function, scope, arguments, depth);
+    calling.pop_back();
+    if (depth > kMaxDepth)
+      poison();
     return;
   }
   NodeContext n(*this, node, opset, arguments);
@@ -562,8 +535,8 @@ void Importer::importNode(const Node &node, Scope &scope, const Opsets &opsets, 
   }
   ControlFlow import = controlFlow(node) ? controlFlow(node) : sequences(node);
   if (import) {
-    if (depth > kMaxCallDepth)
-      (void)n.malformed("is nested too deeply");
+    if (depth > kMaxDepth)
+      (void)n.unsupported("is nested too deeply");
     else if (!poisoned && succeeded((this->*import)(n, scope, opsets, depth)))
       return;
     return poison();

@@ -37,6 +37,9 @@ public:
     llvm::SmallVector<mlir::Value> captured;            // as the parent has them
   };
   mlir::Value capture(Body &inner, mlir::Value value);
+  /// Whether one more If or Loop may be inside those that the importer is in;
+  /// reports if not.
+  bool nests(NodeContext &n);
 
   // For NodeContext.
   mlir::Location locationOf(const Node &node);
@@ -54,11 +57,11 @@ public:
   mlir::Value inlineWeight(llvm::ArrayRef<uint8_t> bytes, mlir::Type elementType, llvm::ArrayRef<int64_t> shape,
                            llvm::StringRef name, mlir::Location loc);
   llvm::SmallVector<mlir::Value> buildLoop(mlir::AffineExpr trips, llvm::ArrayRef<mlir::Value> inits, size_t scans,
-                                           NodeContext::LoopStep step, llvm::StringRef name, mlir::Location loc);
+                                           NodeContext::LoopStep step, NodeContext &n);
   /// What `--bound VALUE.AXIS=N` says.
   std::optional<int64_t> boundOf(llvm::StringRef value, int64_t axis);
-  /// Ends the run unless x and y are equal.
-  void require(mlir::AffineExpr x, mlir::AffineExpr y, const Node &node, mlir::Location loc);
+  /// Ends the run unless x and y are equal: the node "needs" `what`.
+  void require(mlir::AffineExpr x, mlir::AffineExpr y, const llvm::Twine &what, const Node &node, mlir::Location loc);
   void reportUnsupported(const Node &node, int64_t opset, std::string types, std::string why);
   std::string print(mlir::AffineExpr expr) const;
   std::string print(graph::GraphTensorType type) const;
@@ -163,6 +166,7 @@ private:
   mlir::ModuleOp module;
   mlir::Block *body = nullptr; // current->block
   size_t functionCount = 0;
+  std::vector<const Function *> calling; // functions of the model that calls are inside of
   std::set<std::string> usedBounds;
   llvm::StringMap<int64_t> sequenceInputs;                                // and how many tensors each holds
   llvm::DenseSet<std::pair<mlir::AffineExpr, mlir::AffineExpr>> required; // in @main

@@ -3,6 +3,8 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
 
 using namespace mlir;
@@ -30,6 +32,22 @@ std::optional<double> Scalar::number() const {
   if (auto i = integer())
     return static_cast<double>(*i);
   return std::nullopt;
+}
+
+static uint64_t sizeOf(AffineExpr expr, llvm::SmallDenseMap<AffineExpr, uint64_t, 16> &sizes) {
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return 1;
+  if (auto it = sizes.find(expr); it != sizes.end())
+    return it->second;
+  uint64_t size = llvm::SaturatingAdd(uint64_t(1), sizeOf(binary.getLHS(), sizes), sizeOf(binary.getRHS(), sizes));
+  sizes[expr] = size;
+  return size;
+}
+
+uint64_t stint::import::sizeOf(AffineExpr expr) {
+  llvm::SmallDenseMap<AffineExpr, uint64_t, 16> sizes;
+  return ::sizeOf(expr, sizes);
 }
 
 bool Known::isConstant() const {

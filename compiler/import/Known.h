@@ -23,8 +23,15 @@ struct Scalar {
   std::optional<double> number() const;   // if a constant
 };
 
+/// Operations and operands of an expression, counting what it shares each time.
+uint64_t sizeOf(mlir::AffineExpr expr);
+
 struct Known {
   static constexpr int64_t kMaxElements = 64;
+  /// The size of an element that arithmetic makes. An expression that doubles
+  /// from node to node would outgrow any memory; what is larger is computed
+  /// while the model runs.
+  static constexpr uint64_t kMaxSize = 256;
   llvm::SmallVector<int64_t> shape;
   llvm::SmallVector<Scalar> elements; // row-major, as many as the shape says
 

@@ -162,6 +162,9 @@ LogicalResult Importer::importLoop(NodeContext &n, Scope &scope, const Opsets &o
     return success();
   }
 
+  if (!nests(n))
+    return failure();
+
   // The most iterations that memory is planned for.
   int64_t most = trips.known ? std::max<int64_t>(symbols.upper(trips.known), 0) : kUnboundedTrips;
   for (size_t i = 0; i < scans; ++i)
@@ -414,7 +417,8 @@ void Importer::bindIteration(const Graph &graph, Scope &inner, AffineExpr iterat
 
 /// A loop that an operator's rule makes.
 SmallVector<Value> Importer::buildLoop(AffineExpr trips, ArrayRef<Value> inits, size_t scans,
-                                       NodeContext::LoopStep step, StringRef name, Location loc) {
+                                       NodeContext::LoopStep step, NodeContext &n) {
+  Location loc = n.loc;
   trips = symbols.simplify(trips);
   if (trips == 1) {
     SmallVector<Value> results;
@@ -427,8 +431,9 @@ SmallVector<Value> Importer::buildLoop(AffineExpr trips, ArrayRef<Value> inits, 
     }
     return results;
   }
+  (void)nests(n);
   int64_t most = std::max<int64_t>(symbols.upper(trips), 0);
-  AffineExpr iteration = newSymbol((name + ".iteration").str(), 0, std::max<int64_t>(most - 1, 0), trips - 1);
+  AffineExpr iteration = newSymbol((n.node.label() + ".iteration").str(), 0, std::max<int64_t>(most - 1, 0), trips - 1);
   Body inner;
   enter(inner, "loop");
   SmallVector<Value> carried, returned;
@@ -549,7 +554,7 @@ LogicalResult Importer::importScan(NodeContext &n, Scope &scope, const Opsets &o
   };
   auto scan = [&](ArrayRef<Value> operands) {
     wholes.assign(operands.begin() + states, operands.end());
-    return buildLoop(trips, operands.take_front(states), outputs, step, node.label(), n.loc);
+    return buildLoop(trips, operands.take_front(states), outputs, step, n);
   };
   auto scanElement = [&](AffineExpr element, ArrayRef<Value>, SmallVectorImpl<Value> &results) {
     auto part = [&](size_t i) {
@@ -567,13 +572,13 @@ LogicalResult Importer::importScan(NodeContext &n, Scope &scope, const Opsets &o
   };
   SmallVector<Value> values;
   if (batched) {
-    values = buildLoop(batch, {}, states + outputs, scanElement, node.label(), n.loc);
+    values = buildLoop(batch, {}, states + outputs, scanElement, n);
   } else {
     for (size_t i = 0; i < n.numInputs(); ++i)
       values.push_back(n.in(i));
     values = scan(values);
   }
-  if (poisoned)
+  if (poisoned || n.reported)
     return failure(); // said where it happened
   if (!wrong.empty())
     return n.unsupported(wrong);

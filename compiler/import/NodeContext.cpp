@@ -176,6 +176,51 @@ bool NodeContext::broadcast(ArrayRef<Value> values) {
 
 // Printing.
 
+// With the dimensions' names in place of symbols.
+std::string Importer::print(AffineExpr expr) const {
+  if (auto symbol = symbols.dimensionOf(expr))
+    return symbols[*symbol].getName().str();
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return symbols[symbol.getPosition()].getName().str() + " / " +
+           std::to_string(symbols[symbol.getPosition()].getStep());
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << expr;
+    return text;
+  }
+  auto side = [&](AffineExpr e) {
+    std::string text = print(e);
+    return isa<AffineBinaryOpExpr>(e) && !symbols.dimensionOf(e) ? "(" + text + ")" : text;
+  };
+  std::string left = side(binary.getLHS());
+  auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    if (constant && constant.getValue() < 0)
+      return left + " - " + std::to_string(-constant.getValue());
+    return left + " + " + side(binary.getRHS());
+  case AffineExprKind::Mul:
+    return left + " * " + side(binary.getRHS());
+  case AffineExprKind::FloorDiv:
+    return left + " floordiv " + side(binary.getRHS());
+  case AffineExprKind::CeilDiv:
+    return left + " ceildiv " + side(binary.getRHS());
+  default:
+    return left + " mod " + side(binary.getRHS());
+  }
+}
+
+std::string Importer::print(GraphTensorType type) const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << type.getElementType() << "[";
+  llvm::interleaveComma(type.getShape(), os, [&](AffineExpr d) { os << print(d); });
+  os << "]";
+  return text;
+}
+
 std::string NodeContext::print(AffineExpr expr) const { return importer.print(expr); }
 std::string NodeContext::print(GraphTensorType type) const { return importer.print(type); }
 
@@ -197,7 +242,7 @@ std::string NodeContext::operandTypes() const {
 Value NodeContext::local(Value value) { return importer.capture(*importer.current, value); }
 
 SmallVector<Value> NodeContext::loop(AffineExpr trips, ArrayRef<Value> inits, size_t scans, LoopStep step) {
-  return importer.buildLoop(trips, inits, scans, step, node.label(), loc);
+  return importer.buildLoop(trips, inits, scans, step, *this);
 }
 
 AffineExpr NodeContext::dataDependent(Value count, AffineExpr most, size_t result, int64_t axis) {
@@ -340,8 +385,34 @@ Value NodeContext::dimension(AffineExpr expr, Type elementType) {
 bool NodeContext::assumeEqual(AffineExpr x, AffineExpr y) {
   std::optional<bool> equal = symbols.equal(x, y);
   if (!equal)
-    importer.require(x, y, node, loc);
+    importer.require(x, y, print(x) + " to equal " + print(y), node, loc);
   return equal != false;
+}
+
+/// 0 where `expr` is not negative, negative where it is.
+static AffineExpr signOf(AffineExpr expr) { return expr.floorDiv(int64_t(1) << 60); }
+
+bool NodeContext::assumeAtMost(AffineExpr x, AffineExpr y) {
+  std::optional<bool> atMost = symbols.lessEqual(x, y);
+  if (!atMost)
+    importer.require(signOf(simplify(y - x)), dim(0), print(x) + " to be at most " + print(y), node, loc);
+  return atMost != false;
+}
+
+bool NodeContext::atLeast(AffineExpr &size, int64_t least, const Twine &what) {
+  size = simplify(size);
+  graph::Range range = symbols.range(size);
+  if (range.lower >= least)
+    return true;
+  std::string text = (what + (isa<AffineConstantExpr>(size) ? Twine() : " (" + print(size) + ")")).str();
+  if (range.upper < least)
+    return (void)malformed(text + " is " + (isa<AffineConstantExpr>(size) ? print(size) + ", " : "") + "less than " +
+                           Twine(least)),
+           false;
+  importer.require(signOf(simplify(size - least)), dim(0), text + " to be " + Twine(least) + " or more", node, loc);
+  std::string name = (node.label() + ": " + what).str();
+  size = importer.measured(dimension(size, b.getI64Type()), size, {least, range.upper}, name, loc);
+  return true;
 }
 
 LogicalResult NodeContext::unify(MutableArrayRef<Value> values) {

@@ -179,6 +179,12 @@ public:
   /// False if the two dimensions are never equal. Where they are only for some
   /// inputs, the run ends with an error for the others.
   bool assumeEqual(mlir::AffineExpr x, mlir::AffineExpr y);
+  /// The same for x being at most y.
+  bool assumeAtMost(mlir::AffineExpr x, mlir::AffineExpr y);
+  /// Whether `size` can be `least` or more; reports if not, calling it `what`.
+  /// Where it is for some inputs only, it becomes a symbol of its own that is,
+  /// and the run ends with an error for the others.
+  bool atLeast(mlir::AffineExpr &size, int64_t least, const llvm::Twine &what);
   /// Brings dimensions that are equal but written differently to one form, so
   /// that the values broadcast; reports if they never do.
   mlir::LogicalResult unify(llvm::MutableArrayRef<mlir::Value> values);

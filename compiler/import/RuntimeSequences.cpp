@@ -161,8 +161,10 @@ FailureOr<AffineExpr> RuntimeSequences::position(size_t i, AffineExpr size, Affi
   if (expr)
     value = n.select(n.compare(ComparePredicate::lt, value, zero), n.add(value, n.dimension(length, n.b.getI64Type())),
                      value);
-  value = n.select(n.compare(ComparePredicate::lt, value, end), value, n.scalarLike(value, -1));
-  return bound(value, about("position (-1: outside the sequence)"), 0, n.symbols.upper(size) - 1, size);
+  Value inside =
+      n.make<graph::AndOp>(n.compare(ComparePredicate::ge, value, zero), n.compare(ComparePredicate::lt, value, end));
+  n.require(inside, "a position inside the sequence");
+  return bound(value, about("position"), 0, n.symbols.upper(size) - 1, size);
 }
 
 LocalSequence RuntimeSequences::slice(const LocalSequence &sequence, AffineExpr start, AffineExpr length) {

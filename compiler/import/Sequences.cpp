@@ -239,15 +239,23 @@ LogicalResult Importer::importSplitToSequence(NodeContext &n, Scope &scope, cons
       sizes.push_back(n.dim(std::min(size, whole.getValue() - at)));
     keep = given || n.getInt("keepdims", 1) != 0;
   }
+  AffineExpr start = n.dim(0), sum = n.dim(0);
+  for (AffineExpr size : sizes)
+    sum = n.simplify(sum + size);
+  if (!n.assumeEqual(sum, total))
+    return n.malformed("the parts add up to " + n.print(sum) + ", not " + n.print(total));
+  SmallVector<AffineExpr> summed(n.type(0).getShape());
+  summed[*axis] = sum;
+  Value x = n.reshape(n.in(0), summed);
   Operand::List parts;
-  AffineExpr start = n.dim(0);
   for (AffineExpr size : sizes) {
-    if (symbols.range(size).lower < 0)
-      return n.malformed("a part of " + n.print(size) + " elements");
+    AffineExpr known = size;
+    if (!n.atLeast(known, 0, "the size of part " + Twine(parts.size())))
+      return failure();
     SmallVector<AffineExpr> starts(n.rank(0), n.dim(0)), shape(n.type(0).getShape());
     starts[*axis] = start;
-    shape[*axis] = size;
-    Value part = n.slice(n.in(0), starts, shape);
+    shape[*axis] = known;
+    Value part = n.slice(x, starts, shape);
     if (!keep) {
       shape.erase(shape.begin() + *axis);
       part = n.reshape(part, shape);
@@ -255,8 +263,6 @@ LogicalResult Importer::importSplitToSequence(NodeContext &n, Scope &scope, cons
     parts.push_back(computed(n.node.outputs[0], part));
     start = n.simplify(start + size);
   }
-  if (!n.same(start, total))
-    return n.malformed("the parts add up to " + n.print(start) + ", not " + n.print(total));
   setResult(n.node, 0, scope, listOf(n.node.outputs[0], std::move(parts)));
   return success();
 }

@@ -2,7 +2,9 @@
 #include "dialects/Graph/Shapes.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace stint::graph;
@@ -41,7 +43,121 @@ std::optional<int64_t> Symbols::dimensionOf(AffineExpr expr) const {
   return symbol.getPosition();
 }
 
-Range Symbols::range(AffineExpr expr) const {
+namespace {
+/// Ranges of the parts of one expression, each computed once.
+class Ranges {
+public:
+  explicit Ranges(ArrayRef<SymbolAttr> symbols) : symbols(symbols) {}
+  Range of(AffineExpr expr);
+
+private:
+  Range compute(AffineBinaryOpExpr expr);
+  Range quotients(AffineExpr sum);
+
+  ArrayRef<SymbolAttr> symbols;
+  llvm::SmallDenseMap<AffineExpr, Range, 16> known;
+};
+
+/// A sum whose terms are divided by constants, over one denominator. A
+/// quotient is what it divides, less a remainder: n - ceil(n / 2) is
+/// (n - r) / 2 with r of 0 or 1. So the parts that depend on the same symbol
+/// cancel, as they don't in sums of intervals.
+struct Quotients {
+  static constexpr int64_t kMaxDenominator = int64_t(1) << 20;
+  using Wide = __int128;
+
+  Wide denominator = 1, constant = 0, least = 0, most = 0; // the last two: what remainders add
+  llvm::SmallDenseMap<AffineExpr, Wide, 8> factors;        // of what is not taken apart
+  bool divides = false, fits = true;
+
+  static AffineConstantExpr divisor(AffineExpr expr) {
+    if (expr.getKind() != AffineExprKind::FloorDiv && expr.getKind() != AffineExprKind::CeilDiv)
+      return {};
+    auto constant = dyn_cast<AffineConstantExpr>(cast<AffineBinaryOpExpr>(expr).getRHS());
+    return constant && constant.getValue() > 0 && constant.getValue() <= kMaxDenominator ? constant
+                                                                                         : AffineConstantExpr();
+  }
+  static AffineConstantExpr factor(AffineExpr expr) {
+    return expr.getKind() == AffineExprKind::Mul ? dyn_cast<AffineConstantExpr>(cast<AffineBinaryOpExpr>(expr).getRHS())
+                                                 : AffineConstantExpr();
+  }
+
+  /// The least common denominator of `expr` times `outer`.
+  void measure(AffineExpr expr, int64_t outer) {
+    if (!fits)
+      return;
+    if (expr.getKind() == AffineExprKind::Add || factor(expr)) {
+      measure(cast<AffineBinaryOpExpr>(expr).getLHS(), outer);
+      if (!factor(expr))
+        measure(cast<AffineBinaryOpExpr>(expr).getRHS(), outer);
+    } else if (auto by = divisor(expr)) {
+      divides = true;
+      int64_t all = saturatingMul(outer, by.getValue());
+      denominator = std::lcm(static_cast<int64_t>(denominator), std::min(all, kMaxDenominator + 1));
+      fits = all <= kMaxDenominator && denominator <= kMaxDenominator;
+      measure(cast<AffineBinaryOpExpr>(expr).getLHS(), all);
+    }
+  }
+
+  /// Adds `expr` · scale / denominator.
+  void add(AffineExpr expr, Wide scale) {
+    constexpr Wide kMost = Wide(1) << 50;
+    fits &= scale < kMost && scale > -kMost;
+    if (!fits)
+      return;
+    if (auto c = dyn_cast<AffineConstantExpr>(expr)) {
+      constant += scale * c.getValue();
+    } else if (expr.getKind() == AffineExprKind::Add) {
+      add(cast<AffineBinaryOpExpr>(expr).getLHS(), scale);
+      add(cast<AffineBinaryOpExpr>(expr).getRHS(), scale);
+    } else if (auto by = factor(expr)) {
+      if (by.getValue() < (Wide(1) << 62) && by.getValue() > -(Wide(1) << 62))
+        add(cast<AffineBinaryOpExpr>(expr).getLHS(), scale * by.getValue());
+      else
+        fits = false;
+    } else if (auto by = divisor(expr)) {
+      Wide part = scale / by.getValue(); // exact: `measure` saw to it
+      Wide remainder = part * (by.getValue() - 1) * (expr.getKind() == AffineExprKind::CeilDiv ? 1 : -1);
+      least += std::min<Wide>(remainder, 0);
+      most += std::max<Wide>(remainder, 0);
+      add(cast<AffineBinaryOpExpr>(expr).getLHS(), part);
+    } else {
+      factors[expr] += scale;
+    }
+  }
+};
+} // namespace
+
+Range Ranges::quotients(AffineExpr sum) {
+  constexpr Range kUnknown = {kMin, kMax};
+  using Wide = Quotients::Wide;
+  Quotients q;
+  q.measure(sum, 1);
+  if (!q.divides || !q.fits)
+    return kUnknown;
+  q.add(sum, q.denominator);
+  if (!q.fits)
+    return kUnknown;
+  constexpr Wide kMost = Wide(1) << 120;
+  Wide lower = q.constant + q.least, upper = q.constant + q.most;
+  for (auto [term, factor] : q.factors) {
+    Range r = of(term);
+    if (factor == 0)
+      continue;
+    if (r.lower == kMin || r.upper == kMax || factor >= (Wide(1) << 56) || factor <= -(Wide(1) << 56))
+      return kUnknown;
+    Wide a = factor * r.lower, b = factor * r.upper;
+    lower += std::min(a, b);
+    upper += std::max(a, b);
+    if (lower < -kMost || upper > kMost)
+      return kUnknown;
+  }
+  auto down = [&](Wide v) { return v / q.denominator - (v % q.denominator < 0); };
+  auto clamp = [](Wide v) { return static_cast<int64_t>(std::clamp<Wide>(v, kMin, kMax)); };
+  return {clamp(-down(-lower)), clamp(down(upper))};
+}
+
+Range Ranges::of(AffineExpr expr) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return {constant.getValue(), constant.getValue()};
   if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
@@ -52,10 +168,23 @@ Range Symbols::range(AffineExpr expr) const {
   auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
   if (!binary)
     return {kMin, kMax};
-  Range a = range(binary.getLHS()), b = range(binary.getRHS());
+  if (auto it = known.find(expr); it != known.end())
+    return it->second;
+  Range range = compute(binary);
+  known[expr] = range;
+  return range;
+}
+
+Range Symbols::range(AffineExpr expr) const { return Ranges(symbols).of(expr); }
+
+Range Ranges::compute(AffineBinaryOpExpr expr) {
+  Range a = of(expr.getLHS()), b = of(expr.getRHS());
   switch (expr.getKind()) {
-  case AffineExprKind::Add:
-    return {saturatingAdd(a.lower, b.lower), saturatingAdd(a.upper, b.upper)};
+  case AffineExprKind::Add: {
+    Range sum = {saturatingAdd(a.lower, b.lower), saturatingAdd(a.upper, b.upper)};
+    Range together = sum.isPoint() ? sum : quotients(expr);
+    return {std::max(sum.lower, together.lower), std::min(sum.upper, together.upper)};
+  }
   case AffineExprKind::Mul: {
     int64_t corners[] = {saturatingMul(a.lower, b.lower), saturatingMul(a.lower, b.upper),
                          saturatingMul(a.upper, b.lower), saturatingMul(a.upper, b.upper)};

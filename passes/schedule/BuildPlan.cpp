@@ -169,8 +169,22 @@ private:
   /// computed on the way to `chain`.
   bool extends(Value value, Value base, SmallVectorImpl<Value> &chain) {
     value = passes::sourceOf(value);
-    if (value == passes::sourceOf(base))
+    base = passes::sourceOf(base);
+    if (value == base)
       return true;
+    // Control flow inside control flow asks for the same pairs again and again.
+    auto known = extensions.find({value, base});
+    if (known == extensions.end()) {
+      SmallVector<Value> links;
+      bool does = findExtension(value, base, links);
+      known = extensions.insert({{value, base}, does ? std::optional(links) : std::nullopt}).first;
+    }
+    if (known->second)
+      chain.append(*known->second);
+    return known->second.has_value();
+  }
+
+  bool findExtension(Value value, Value base, SmallVectorImpl<Value> &chain) {
     auto result = dyn_cast<OpResult>(value);
     if (!result)
       return false;
@@ -229,6 +243,20 @@ private:
     return buffers[output] = buffer;
   }
 
+  /// The flags that say how large a tensor may be: of its dimensions that the
+  /// run decides, whose symbols are called VALUE.AXIS.
+  std::string boundsOf(GraphTensorType type) {
+    std::string flags;
+    for (AffineExpr dim : type.getShape()) {
+      auto symbol = dyn_cast<AffineSymbolExpr>(dim);
+      StringRef name = symbol ? symbols[symbol.getPosition()].getName().getValue() : StringRef();
+      if (unsigned axis; name.contains('.') && !name.rsplit('.').second.getAsInteger(10, axis))
+        flags += (flags.empty() ? "--bound " : " or --bound ") + name.str() + "=" +
+                 std::to_string(symbols[symbol.getPosition()].getUpper());
+    }
+    return flags.empty() ? "--bound VALUE.AXIS=N of what it appends to" : flags;
+  }
+
   /// Puts what is new behind what is there; false if `call` is no such call.
   bool append(CallOp call) {
     Value result = call.getOutputs()[0], buffer = placed.lookup(result);
@@ -244,7 +272,8 @@ private:
     check(true,
           registers.work<plan::LessOp>(call.getLoc(), registerType(), after,
                                        registers.reg(builder.getAffineConstantExpr(most + 1))),
-          nodeOf(call) + " appends more than memory was planned for: raise the value's --bound");
+          nodeOf(call) + " appends more than memory was planned for: compile with a larger " +
+              boundsOf(cast<GraphTensorType>(buffer.getDefiningOp<plan::BufferOp>().getType())));
     registers.work<plan::AssignOp>(call.getLoc(), size, after);
     for (Value part : ArrayRef<Value>(parts).drop_front()) {
       registers.work<plan::CopyOp>(call.getLoc(), buffer, bufferOf(part), sizeOf(tensorType(part)),
@@ -574,6 +603,7 @@ private:
   DenseMap<Value, Value> placed;
   /// Buffers that grow in place, and the registers of their sizes.
   DenseMap<Value, Value> growing;
+  DenseMap<std::pair<Value, Value>, std::optional<SmallVector<Value>>> extensions; // what `extends` found
   DenseSet<AffineExpr> checked;
   int nesting = 0; // functions of control flow that are being put in
 };

@@ -40,7 +40,7 @@ enum class Opcode : uint8_t {
   loop = 50,
   end = 51
 };
-constexpr uint32_t maxNesting = 32; // of if and loop
+constexpr uint32_t maxNesting = STINT_MAX_NESTING; // of if and loop
 
 // The wire's structs, read in place on a little-endian machine.
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "read in place");

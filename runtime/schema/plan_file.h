@@ -22,6 +22,7 @@
 #define STINT_SECTION_ALIGNMENT 65536ull // boards with 64 KiB pages
 #define STINT_WEIGHT_CHUNK 1048576ull    // bytes of weights per hash
 #define STINT_WEIGHT_ALIGNMENT 64ull     // of each weight entry in its section
+#define STINT_MAX_NESTING 32u            // of if and loop, together, in an entry's body
 
 typedef struct stint_file_header {
   uint8_t magic[8];

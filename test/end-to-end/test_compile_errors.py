@@ -237,6 +237,10 @@ def tests():
     yield "dim-backwards", refused(onnx.small_model(), 2, "n=", flags=["--dim", "n=4..1"])
     yield "profile-twice", refused(onnx.small_model(), 2, "given twice",
                                    flags=["--dim", "n=1..8", "--profile", "n=4,n=5"])
+    yield "profile-as-before", refused(onnx.small_model(), 2, "stint: --profile 'n=4' is given twice",
+                                       flags=["--dim", "n=1..8", "--profile", "n=4", "--profile", "n=4"])
+    yield "problems-begin-alike", refused(one_node(onnx.node("NotThere", ["x"], ["y"])), 3,
+                                          "stint: unsupported: NotThere")
     yield "constant-too-large", refused(
         onnx.model([onnx.node("Expand", ["c", "s"], ["y"], name="grow")], [], [onnx.value("y", [1 << 34])],
                    [onnx.tensor("c", [1], [1.0]), onnx.tensor("s", [1], [1 << 34], onnx.INT64)]),

@@ -181,6 +181,46 @@ def state():
         support.expect(support.compile_model(path, FOLDER / "no.stint", *flags), 2, *words)
 
 
+def nest(depth, kinds, constant=0):
+    """y = x + 1 for each loop of one, and x where a condition is false, `depth` deep; around it all `constant` Ifs
+    whose condition is known."""
+    number = itertools.count()
+
+    def inside(level, name):
+        mine = f"v{next(number)}"
+        if level == 0:
+            return [node("Add", [name, "one"], [mine])], mine
+        nodes, result = inside(level - 1, name if level > depth or kinds[level % len(kinds)] == "If" else f"{mine}a")
+        if level > depth or kinds[level % len(kinds)] == "If":
+            same = f"{mine}e"
+            branches = {"then_branch": graph(nodes, [], [value(result, [2])]),
+                        "else_branch": graph([node("Identity", [name], [same])], [], [value(same, [2])])}
+            return [node("If", ["always" if level > depth else "c"], [mine], name=f"level{level}", **branches)], mine
+        go, on = f"{mine}g", f"{mine}o"
+        body = graph([*nodes, node("Identity", [on], [go])],
+                     [value(f"{mine}i", [], INT64), value(on, [], BOOL), value(f"{mine}a", [2])],
+                     [value(go, [], BOOL), value(result, [2])])
+        return [node("Loop", ["trips", "", name], [mine], name=f"level{level}", body=body)], mine
+    nodes, result = inside(depth + constant, "x")
+    return onnx.model([*nodes, node("Identity", [result], ["y"])],
+                      [value("x", [2]), value("c", [], BOOL), value("trips", [], INT64)], [value("y", [2])],
+                      [tensor("one", [1], [1.0]), tensor("always", [], b"\1", BOOL)])
+
+
+def deep():
+    """As deep as a plan nests, and one more."""
+    for kinds in (["If"], ["Loop"], ["If", "Loop"]):
+        name = "deep-" + "-".join(kinds)
+        plan = compiled(name, nest(32, kinds, constant=8))
+        given = {"x": ((2,), "f", [1.0, 2.0]), "c": ((), "B", [1]), "trips": ((), "q", [1])}
+        check(plan, given, {"y": ((2,), [2.0, 3.0])})
+        given["c"] = ((), "B", [0])
+        check(plan, given, {"y": ((2,), [2.0, 3.0] if kinds == ["Loop"] else [1.0, 2.0])})
+        path = FOLDER / f"{name}.onnx"
+        path.write_bytes(nest(33, kinds))
+        support.expect(support.compile_model(path, FOLDER / "no.stint"), 3, "level1", "33 deep", "32 is the most")
+
+
 def tests():
-    for function in (branches, counted, counted_needs_bound, over_bound, grows, nested, wrong_branch, state):
+    for function in (branches, counted, counted_needs_bound, over_bound, grows, nested, wrong_branch, deep, state):
         yield function.__name__, function

@@ -1,4 +1,6 @@
 """Operators at the edges of their shapes and attributes, on small models with known answers (ONNX Runtime's)."""
+import math
+
 import onnxfile as onnx
 import support
 from onnxfile import FLOAT, INT64, INT8
@@ -184,7 +186,40 @@ def grid_of_a_transform():
         check(run(plan, {"x": ((1, 2, 3), [2, 3, 1, 0, 1, -1], FLOAT)}), (1, 2, 3, 2), wanted)
 
 
+def activations_take_numbers_in_turn():
+    """A function that has an alpha or a beta takes the next of its list, one that hasn't takes none; the rest of the
+    functions have ONNX's defaults."""
+    nodes = [onnx.node("RNN", ["x", "w", "r"], ["", "y"], hidden_size=1, direction="bidirectional",
+                       activations=[b"Tanh", b"Affine"], activation_alpha=[.5], activation_beta=[.25])]
+    plan, done = build("rnn-alpha", nodes, {"x": ([1, 1, 1], FLOAT)},
+                       [floats("w", [2, 2], [2, 1, 1]), floats("r", [1, 1], [2, 1, 1])])
+    support.expect(done, 0)
+    check(run(plan, {"x": ((1, 1, 1), [.3], FLOAT)}), (2, 1, 1), [math.tanh(.6), .5 * .6 + .25])
+
+    def sigmoid(v):
+        return 1 / (1 + math.exp(-v))
+
+    # z, r: Sigmoid, h: LeakyRelu; the other direction's LeakyRelu has the default 0.01.
+    nodes = [onnx.node("GRU", ["x", "w", "r"], ["", "y"], hidden_size=1, direction="bidirectional",
+                       activations=[b"Sigmoid", b"LeakyRelu"] * 2, activation_alpha=[.3])]
+    plan, done = build("gru-alpha", nodes, {"x": ([1, 1, 1], FLOAT)},
+                       [floats("w", [1, 1, -2, 1, 1, -2], [2, 3, 1]), floats("r", [0] * 6, [2, 3, 1])])
+    support.expect(done, 0)
+    keep = 1 - sigmoid(.5)
+    check(run(plan, {"x": ((1, 1, 1), [.5], FLOAT)}), (2, 1, 1), [keep * -.3, keep * -.01])
+    # i, o, f: HardSigmoid with alpha and beta; g: Elu with alpha alone; h: ScaledTanh takes what is left.
+    nodes = [onnx.node("LSTM", ["x", "w", "r"], ["", "y"], hidden_size=1,
+                       activations=[b"HardSigmoid", b"Elu", b"ScaledTanh"], activation_alpha=[.3, .7, 1.5],
+                       activation_beta=[.4])]
+    plan, done = build("lstm-alpha", nodes, {"x": ([1, 1, 1], FLOAT)},
+                       [floats("w", [1, 1, 1, -2], [1, 4, 1]), floats("r", [0] * 4, [1, 4, 1])])
+    support.expect(done, 0)
+    gate, cell = .3 * .5 + .4, .7 * (math.exp(-1) - 1)
+    check(run(plan, {"x": ((1, 1, 1), [.5], FLOAT)}), (1, 1, 1), [gate * 1.5 * math.tanh(gate * cell)])
+
+
 def tests():
+    yield "activations-take-numbers-in-turn", activations_take_numbers_in_turn
     yield "exclusive-sum-of-one", exclusive_sum_of_one
     yield "resize", lambda: resizes([1, 1, 6], ())
     yield "resize-of-dynamic-sizes", lambda: resizes([1, "c", "w"], ("--dim", "c=1..2", "--dim", "w=2..9"))

@@ -47,5 +47,15 @@ def reads():
     return f"{wrong:.1%} of the characters are wrong, {wrong_letters:.1%} without spaces"
 
 
+def without_library():
+    """A build folder that has no libstint."""
+    done = support.run([sys.executable, support.ROOT / "models" / "read-page",
+                        support.ROOT / "models" / "inputs" / "page.png", "--det", "det.stint", "--rec", "rec.stint",
+                        "--keys", support.ROOT / "README.md"], env={"STINT_BUILD": str(support.folder("no-library"))})
+    support.expect(done, 1, "read-page: ", "libstint.so", "$STINT_BUILD")
+    assert "Traceback" not in done.text, done.text
+
+
 def tests():
     yield "page", reads
+    yield "without-library", without_library

@@ -8,6 +8,7 @@
 #include "compiler/driver/Inspect.h"
 #include "compiler/driver/Verify.h"
 #include "runtime/schema/version.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -49,6 +50,9 @@ int readWords(const Words &words, Options &options) {
     llvm::Expected<ProfileRequest> profile = parseProfile(text);
     if (!profile)
       return usage(llvm::toString(profile.takeError()));
+    llvm::sort(*profile);
+    if (llvm::is_contained(options.profiles, *profile))
+      return usage("--profile '" + text + "' is given twice");
     options.profiles.push_back(std::move(*profile));
   }
   for (const std::string &constant : words.constants)

@@ -81,15 +81,27 @@ Interval stint::import::measuredSlice(NodeContext &n, int64_t axis, AffineExpr s
 
 // Shapes.
 
+/// Ends the run where one of the values is below `least`.
+static void requireLeast(NodeContext &n, ArrayRef<Value> values, int64_t least, const Twine &what) {
+  if (values.empty())
+    return;
+  Value smallest = values.front();
+  for (Value value : values.drop_front())
+    smallest = n.min(smallest, value);
+  n.require(n.compare(graph::ComparePredicate::ge, smallest, n.scalar(n.b.getI64Type(), static_cast<double>(least))),
+            what);
+}
+
 FailureOr<SmallVector<AffineExpr>> stint::import::measuredShape(NodeContext &n, size_t input) {
   auto values = scalarsOf(n, input);
   if (failed(values))
     return failure();
   if (values->size() > GraphTensorType::kMaxRank)
     return n.unsupported("more than 8 dimensions");
+  requireLeast(n, *values, 0, "sizes that are not negative");
   SmallVector<AffineExpr> shape;
   for (auto [i, value] : llvm::enumerate(*values)) {
-    auto size = n.boundedSize(atLeast(n, value, 0), 0, i);
+    auto size = n.boundedSize(value, 0, i);
     if (failed(size))
       return failure();
     shape.push_back(*size);
@@ -105,6 +117,7 @@ LogicalResult stint::import::measuredReshape(NodeContext &n, size_t input) {
     return n.unsupported("more than 8 dimensions");
   Type i64 = n.b.getI64Type();
   Value zero = n.scalar(i64, 0), minus = n.scalar(i64, -1), one = n.scalar(i64, 1), product = one;
+  requireLeast(n, *values, -1, "sizes of -1 or more");
   // 0 is the input's own size; -1 what is left.
   for (auto [i, value] : llvm::enumerate(*values)) {
     if (!n.getInt("allowzero", 0) && static_cast<int64_t>(i) < n.rank(0))
@@ -137,6 +150,7 @@ LogicalResult stint::import::measuredExpand(NodeContext &n, size_t input) {
   size_t rank = std::max<size_t>(n.rank(0), values->size());
   if (rank > GraphTensorType::kMaxRank)
     return n.unsupported("more than 8 dimensions");
+  requireLeast(n, *values, 0, "sizes that are not negative");
   Type i64 = n.b.getI64Type();
   SmallVector<AffineExpr> own(n.type(0).getShape()), shape(rank, n.dim(1));
   std::copy(own.begin(), own.end(), shape.end() - own.size());
@@ -167,11 +181,12 @@ LogicalResult stint::import::measuredTile(NodeContext &n, size_t input) {
     return failure();
   if (static_cast<int64_t>(repeats->size()) != n.rank(0))
     return n.malformed("needs one repeat a dimension");
+  requireLeast(n, *repeats, 0, "repeats that are not negative");
   Type i64 = n.b.getI64Type();
   Value x = n.in(0);
   for (auto [i, times] : llvm::enumerate(*repeats)) {
     Value own = n.dimension(n.typeOf(x).getDim(i), i64);
-    auto size = n.boundedSize(n.mul(own, atLeast(n, times, 0)), 0, i);
+    auto size = n.boundedSize(n.mul(own, times), 0, i);
     if (failed(size))
       return failure();
     Value at = n.make<graph::RemOp>(n.iota({*size}, 0), atLeast(n, own, 1));

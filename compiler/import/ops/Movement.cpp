@@ -77,9 +77,8 @@ static LogicalResult reshape(NodeContext &n) {
       if (open)
         return n.malformed("the new shape has -1 twice");
       open = i;
-    } else if (n.symbols.range(d).lower < 0) {
-      return n.symbols.range(d).upper < 0 ? n.malformed("the new shape has a negative size")
-                                          : n.unsupported("size " + n.print(d) + " may be negative");
+    } else if (!n.atLeast(d, 0, "size " + Twine(i) + " of the new shape")) {
+      return failure();
     }
   }
   if (open) {
@@ -98,8 +97,8 @@ static LogicalResult reshape(NodeContext &n) {
       for (AffineExpr d : others)
         rest = rest * d;
       rest = n.simplify(rest);
-      if (n.symbols.range(rest).lower < 1)
-        return n.unsupported("-1 beside sizes that may be 0: " + n.print(rest));
+      if (!n.atLeast(rest, 1, "the product of the sizes beside -1"))
+        return failure();
       size = n.simplify(n.simplify(n.type(0).getNumElements()).floorDiv(rest));
     }
     target[*open] = *size;
@@ -201,8 +200,8 @@ static LogicalResult expand(NodeContext &n) {
                  ? n.malformed("dimension " + n.print(d) + " cannot become " + n.print(want))
                  : n.unsupported("whether dimension " + n.print(d) + " becomes " + n.print(want) +
                                  " depends on the input");
-    if (n.symbols.range(want).lower < 0)
-      return n.unsupported("size " + n.print(want) + " may be negative");
+    if (!n.atLeast(want, 0, "size " + Twine(shape.size() - values->size() + i)))
+      return failure();
     d = want;
   }
   n.out(0, n.broadcast(n.in(0), shape));
@@ -234,9 +233,9 @@ static LogicalResult tile(NodeContext &n) {
     return measuredTile(n, 1);
   if (static_cast<int64_t>(repeats->size()) != n.rank(0) || n.rank(1) != 1)
     return n.malformed("needs one repeat a dimension");
-  for (AffineExpr r : *repeats)
-    if (n.symbols.range(r).lower < 0)
-      return n.malformed("a repeat is negative");
+  for (auto [i, r] : llvm::enumerate(*repeats))
+    if (!n.atLeast(r, 0, "repeat " + Twine(i)))
+      return failure();
   auto result = repeat(n, n.in(0), *repeats);
   if (failed(result))
     return failure();

@@ -129,8 +129,8 @@ static LogicalResult multinomial(NodeContext &n) {
   if (n.rank(0) != 2 || samples < 1 || samples > 1 << 24 || !graph::isFloat(n.element(0)))
     return n.malformed("needs logarithms of shape [batch, classes] and a positive sample_size");
   AffineExpr batch = n.type(0).getDim(0), classes = n.type(0).getDim(1);
-  if (n.symbols.range(classes).lower < 1)
-    return n.malformed("there may be no classes");
+  if (!n.atLeast(classes, 1, "the number of classes"))
+    return failure();
   Type f32 = n.b.getF32Type();
   // 2^-25 keeps the logarithms finite.
   Value u = n.add(Generator(n).uniform({batch, n.dim(samples), classes}), n.scalar(f32, std::ldexp(1, -25)));

@@ -20,21 +20,30 @@ struct Activation {
   float alpha, beta;
 };
 
-/// Default alpha and beta: ONNX's description of RNN.
-bool defaults(StringRef name, Activation &a) {
+/// Reads an activation by its name in lower case. One that has an alpha, or a
+/// beta, takes the next of the node's list; where that is used up, ONNX's
+/// default.
+bool read(StringRef name, ArrayRef<float> &alphas, ArrayRef<float> &betas, Activation &a) {
   struct Known {
     StringLiteral name;
-    float alpha, beta;
+    std::optional<float> alpha, beta;
   };
-  static constexpr Known known[] = {{"relu", 0, 0},          {"tanh", 0, 0},
-                                    {"sigmoid", 0, 0},       {"affine", 1, 0},
-                                    {"leakyrelu", 0.01f, 0}, {"thresholdedrelu", 1, 0},
-                                    {"scaledtanh", 1, 1},    {"hardsigmoid", 0.2f, 0.5f},
-                                    {"elu", 1, 0},           {"softsign", 0, 0},
-                                    {"softplus", 0, 0}};
+  static constexpr Known known[] = {
+      {"relu", {}, {}},         {"tanh", {}, {}},           {"sigmoid", {}, {}},  {"affine", 1, 0},
+      {"leakyrelu", 0.01f, {}}, {"thresholdedrelu", 1, {}}, {"scaledtanh", 1, 1}, {"hardsigmoid", 0.2f, 0.5f},
+      {"elu", 1, {}},           {"softsign", {}, {}},       {"softplus", {}, {}}};
+  auto next = [](std::optional<float> standard, ArrayRef<float> &given) {
+    float value = standard.value_or(0);
+    if (standard && !given.empty()) {
+      value = given.front();
+      given = given.drop_front();
+    }
+    return value;
+  };
   for (const Known &one : known)
     if (one.name == name) {
-      a = {name.str(), one.alpha, one.beta};
+      float alpha = next(one.alpha, alphas), beta = next(one.beta, betas);
+      a = {name.str(), alpha, beta};
       return true;
     }
   return false;
@@ -134,7 +143,7 @@ LogicalResult Recurrent::read(int64_t gateCount, ArrayRef<StringRef> functions) 
     return n.malformed("W must be [directions, " + Twine(gates) + " * hidden, inputs], R [directions, " + Twine(gates) +
                        " * hidden, hidden], B [directions, " + Twine(2 * gates) + " * hidden]");
 
-  // Activations: names, with alpha and beta taken in order by those that have one.
+  // Activations.
   SmallVector<std::string> names;
   if (const NodeAttribute *a = n.attribute("activations"))
     names.assign(a->strings.begin(), a->strings.end());
@@ -144,15 +153,15 @@ LogicalResult Recurrent::read(int64_t gateCount, ArrayRef<StringRef> functions) 
         names.push_back(function.str());
   if (names.size() != functions.size() * directions)
     return n.malformed("needs " + Twine(functions.size() * directions) + " activations");
-  const NodeAttribute *alphas = n.attribute("activation_alpha"), *betas = n.attribute("activation_beta");
-  for (auto [i, name] : llvm::enumerate(names)) {
+  auto floats = [&](StringRef attribute) {
+    const NodeAttribute *a = n.attribute(attribute);
+    return a ? ArrayRef<float>(a->floats) : ArrayRef<float>();
+  };
+  ArrayRef<float> alphas = floats("activation_alpha"), betas = floats("activation_beta");
+  for (const std::string &name : names) {
     Activation f;
-    if (!defaults(StringRef(name).lower(), f))
+    if (!::read(StringRef(name).lower(), alphas, betas, f))
       return n.unsupported("activation '" + name + "'");
-    if (alphas && i < alphas->floats.size())
-      f.alpha = alphas->floats[i];
-    if (betas && i < betas->floats.size())
-      f.beta = betas->floats[i];
     activations.push_back(f);
   }
 

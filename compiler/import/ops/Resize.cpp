@@ -161,8 +161,8 @@ LogicalResult Resizer::readSizes() {
     if (!sizes || sizes->size() != which.size())
       return n.unsupported("'sizes' depends on the input's values");
     for (auto [axis, size] : llvm::zip(which, *sizes)) {
-      if (n.symbols.range(size).lower < 0)
-        return n.malformed("a size may be negative");
+      if (!n.atLeast(size, 0, "the size of axis " + Twine(axis)))
+        return failure();
       axes.push_back({axis, n.type(0).getDim(axis), size, 0});
     }
     return policy == "stretch" ? success() : keepAspectRatio(policy);

@@ -123,8 +123,8 @@ static LogicalResult affineGrid(NodeContext &n) {
   Value grid = column(spatial);
   for (int64_t j = 0; j < spatial; ++j) {
     AffineExpr d = (*size)[spatial + 1 - j];
-    if (n.symbols.range(d).lower < 0)
-      return n.malformed("a size may be negative");
+    if (!n.atLeast(d, 0, "the size of axis " + Twine(spatial + 1 - j)))
+      return failure();
     // -1 to 1, from the first element's middle to the last one's, or from edge to edge.
     Value i = n.cast(n.iota({d}, 0), work);
     Value steps =
@@ -210,8 +210,8 @@ static LogicalResult centerCropPad(NodeContext &n) {
     if (failed(axis))
       return failure();
     AffineExpr d = n.type(0).getDim(*axis);
-    if (n.symbols.range(size).lower < 0)
-      return n.malformed("a size may be negative");
+    if (!n.atLeast(size, 0, "the size of axis " + Twine(*axis)))
+      return failure();
     shape[*axis] = size;
     if (n.symbols.lessEqual(size, d) == true) {
       starts[*axis] = n.simplify((d - size).floorDiv(2));

@@ -48,8 +48,8 @@ static LogicalResult scatterElements(NodeContext &n) {
   for (int64_t i = 0; i < rank; ++i) {
     if (!n.assumeEqual(n.type(1).getDim(i), n.type(2).getDim(i)))
       return n.malformed("indices and updates must have one shape");
-    if (i != *axis && n.symbols.lessEqual(n.type(1).getDim(i), n.type(0).getDim(i)) != true)
-      return n.unsupported("indices may be larger than data in dimension " + Twine(i));
+    if (i != *axis && !n.assumeAtMost(n.type(1).getDim(i), n.type(0).getDim(i)))
+      return n.malformed("indices are larger than data in dimension " + Twine(i));
   }
   return emitScatter(n, "scatter_elements", {*axis}, *axis);
 }
@@ -85,8 +85,8 @@ static LogicalResult maxUnpool(NodeContext &n) {
   for (int64_t i = 0; i < spatial; ++i) {
     AffineExpr &d = shape[2 + i];
     d = n.simplify((d - 1) * strides[i] - pads[i] - pads[spatial + i] + (*kernel)[i]);
-    if (n.symbols.range(d).lower < 0)
-      return n.unsupported("dimension " + n.print(d) + " of the result may be negative");
+    if (!n.atLeast(d, 0, "size " + Twine(2 + i) + " of the result"))
+      return failure();
   }
   AffineExpr count = GraphTensorType::get(shape, n.element(0)).getNumElements();
   AffineExpr given = n.type(0).getNumElements();
@@ -103,8 +103,8 @@ static LogicalResult maxUnpool(NodeContext &n) {
     if (!wanted || static_cast<int64_t>(wanted->size()) != rank)
       return n.unsupported("output_shape depends on the input's values or has the wrong rank");
     for (int64_t i = 0; i < rank; ++i)
-      if (n.symbols.lessEqual(shape[i], (*wanted)[i]) != true)
-        return n.unsupported("output_shape may be smaller than " + n.print(shape[i]) + " in dimension " + Twine(i));
+      if (!n.assumeAtMost(shape[i], (*wanted)[i]))
+        return n.malformed("output_shape is smaller than " + n.print(shape[i]) + " in dimension " + Twine(i));
     SmallVector<AffineExpr> low(rank, n.dim(0));
     if (*wanted != shape)
       result = n.make<graph::PadOp>(n.shaped(n.type(0), *wanted), result, n.scalarLike(result, 0),

@@ -20,6 +20,7 @@ public:
 
 private:
   std::optional<Scalar> binary(StringRef op, const Scalar &a, const Scalar &b) const;
+  std::optional<Scalar> compute(StringRef op, const Scalar &a, const Scalar &b) const;
   std::optional<Scalar> unary(StringRef op, const Scalar &a) const;
   std::optional<Scalar> convert(const Scalar &a, Type from, Type to) const;
   bool elementwise();
@@ -43,7 +44,18 @@ private:
 };
 } // namespace
 
+/// Whether the bounds are no saturated ones: where the run may wrap, as the
+/// element type does, an expression would not.
+static bool isExact(graph::Range range) {
+  return range.lower > std::numeric_limits<int64_t>::min() && range.upper < std::numeric_limits<int64_t>::max();
+}
+
 std::optional<Scalar> Folder::binary(StringRef op, const Scalar &a, const Scalar &b) const {
+  std::optional<Scalar> result = compute(op, a, b);
+  return result && result->expr && sizeOf(result->expr) > Known::kMaxSize ? std::nullopt : result;
+}
+
+std::optional<Scalar> Folder::compute(StringRef op, const Scalar &a, const Scalar &b) const {
   auto x = a.number(), y = b.number();
   auto truth = [&](std::optional<bool> v) { return v ? std::optional<Scalar>(number(*v)) : std::nullopt; };
   if (isFloat) {
@@ -78,7 +90,8 @@ std::optional<Scalar> Folder::binary(StringRef op, const Scalar &a, const Scalar
       uint64_t u = *a.integer(), v = *b.integer();
       return Scalar::of(static_cast<int64_t>(op == "Add" ? u + v : op == "Sub" ? u - v : u * v), n.context());
     }
-    return Scalar(n.simplify(op == "Add" ? p + q : op == "Sub" ? p - q : p * q));
+    AffineExpr made = n.simplify(op == "Add" ? p + q : op == "Sub" ? p - q : p * q);
+    return isExact(n.symbols.range(made)) ? std::optional<Scalar>(made) : std::nullopt;
   }
   if (op == "Div") { // truncates
     if (a.integer() && b.integer())

@@ -19,11 +19,12 @@ static FailureOr<AffineExpr> size(NodeContext &n, size_t input, StringRef name) 
   const Known *k = n.known(input);
   if (!k || k->elements.size() != 1 || !k->elements[0].expr)
     return n.unsupported("'" + name + "' depends on the input's values");
-  if (n.symbols.range(k->elements[0].expr).lower < 0)
-    return n.malformed("'" + name + "' is negative");
-  if (n.symbols.upper(k->elements[0].expr) > kMostInteger)
+  AffineExpr size = k->elements[0].expr;
+  if (!n.atLeast(size, 0, "'" + name + "'"))
+    return failure();
+  if (n.symbols.upper(size) > kMostInteger)
     return n.malformed("'" + name + "' is out of range");
-  return k->elements[0].expr;
+  return size;
 }
 
 // Windows.
@@ -253,8 +254,8 @@ static LogicalResult dft(NodeContext &n) {
       return failure();
     length = *wanted;
   }
-  if (n.symbols.range(length).lower < 1)
-    return n.malformed("a length of " + n.print(length) + " may be less than 1");
+  if (!n.atLeast(length, 1, "the length"))
+    return failure();
   AffineExpr half = n.simplify(length.floorDiv(2) + 1);
   auto sized = resized(n, n.in(0), *axis, toReal ? half : length);
   if (failed(sized))

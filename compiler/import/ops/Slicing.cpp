@@ -168,12 +168,13 @@ static LogicalResult split(NodeContext &n) {
   if (!x)
     return n.malformed("the parts add up to " + n.print(sum) + ", not " + n.print(total));
   for (auto [i, size] : llvm::enumerate(sizes)) {
-    if (n.symbols.range(size).lower < 0)
-      return n.malformed("part " + Twine(i) + " of " + n.print(size) + " elements may be negative");
+    AffineExpr known = size;
+    if (!n.atLeast(known, 0, "the size of part " + Twine(i)))
+      return failure();
     if (n.wants(i)) {
       SmallVector<AffineExpr> starts(n.rank(0), n.dim(0)), shape(n.type(0).getShape());
       starts[*axis] = start;
-      shape[*axis] = size;
+      shape[*axis] = known;
       n.out(i, n.slice(x, starts, shape));
     }
     start = n.simplify(start + size);
@@ -286,8 +287,8 @@ static LogicalResult pad(NodeContext &n) {
       }
       grow |= *p != 0;
     }
-    if (n.symbols.range(sizes[i]).lower < 0)
-      return n.malformed("pads remove more than dimension " + Twine(i) + " has");
+    if (!n.atLeast(sizes[i], 0, "what pads leave of dimension " + Twine(i)))
+      return failure();
   }
   if (cut)
     x = n.slice(x, starts, sizes);
@@ -367,8 +368,8 @@ static LogicalResult gatherElements(NodeContext &n) {
   if (n.rank(1) != n.rank(0))
     return n.malformed("indices must have the input's rank");
   for (int64_t i = 0; i < n.rank(0); ++i)
-    if (i != *axis && n.symbols.lessEqual(n.type(1).getDim(i), n.type(0).getDim(i)) != true)
-      return n.unsupported("indices may be larger than the input in dimension " + Twine(i));
+    if (i != *axis && !n.assumeAtMost(n.type(1).getDim(i), n.type(0).getDim(i)))
+      return n.malformed("indices are larger than the input in dimension " + Twine(i));
   n.out(0, n.make<graph::GatherElementsOp>(n.shaped(n.type(0), n.type(1).getShape()), n.in(0), n.in(1), *axis));
   return success();
 }
@@ -439,10 +440,12 @@ static LogicalResult oneHot(NodeContext &n) {
   const Known *depthKnown = n.known(1);
   if (depthKnown && depthKnown->elements.size() == 1 && depthKnown->elements[0].expr) {
     depth = depthKnown->elements[0].expr;
-    if (n.symbols.range(depth).lower < 0)
-      return n.malformed("depth may be negative");
+    if (!n.atLeast(depth, 0, "the depth"))
+      return failure();
   } else { // computed while the model runs
-    auto size = n.boundedSize(n.max(n.cast(n.reshape(n.in(1), {}), i64), n.scalar(i64, 0)), 0, *axis);
+    Value given = n.cast(n.reshape(n.in(1), {}), i64);
+    n.require(n.compare(ComparePredicate::ge, given, n.scalar(i64, 0)), "a depth that is not negative");
+    auto size = n.boundedSize(given, 0, *axis);
     if (failed(size))
       return failure();
     depth = *size;
@@ -473,8 +476,10 @@ static LogicalResult rangeOfValues(NodeContext &n) {
   if (graph::isFloat(type)) {
     Value span = n.sub(n.cast(v[1], f64), n.cast(v[0], f64));
     Value parts = n.make<graph::CeilOp>(n.div(span, n.cast(v[2], f64)));
-    n.require(n.compare(ComparePredicate::eq, parts, parts), "a delta that is not 0, and numbers");
-    count = n.cast(parts, i64);
+    n.require(n.make<graph::NotOp>(n.compare(ComparePredicate::eq, v[2], n.scalar(type, 0))), "a delta that is not 0");
+    n.require(n.compare(ComparePredicate::lt, parts, n.scalar(f64, 0x1p62)),
+              "start, limit and delta to be numbers with an end in reach");
+    count = n.cast(n.max(parts, n.scalar(f64, 0)), i64);
   } else {
     Type u64 = n.b.getIntegerType(64, /*isSigned=*/false);
     Value from = n.cast(v[0], i64), to = n.cast(v[1], i64), delta = n.cast(v[2], i64);
@@ -512,7 +517,7 @@ static LogicalResult range(NodeContext &n) {
     double length = std::ceil((*limit - *start) / *delta);
     if (!(length < double(int64_t(1) << 40)))
       return n.malformed("the range is too long");
-    count = n.dim(std::max<int64_t>(static_cast<int64_t>(length), 0));
+    count = n.dim(static_cast<int64_t>(std::max(length, 0.0)));
   } else {
     auto step = v[2].integer();
     if (!step || !v[0].expr || !v[1].expr)
@@ -550,9 +555,9 @@ static LogicalResult constantOfShape(NodeContext &n) {
   }
   if (shape->size() > GraphTensorType::kMaxRank)
     return n.unsupported("more than 8 dimensions");
-  for (AffineExpr d : *shape)
-    if (n.symbols.range(d).lower < 0)
-      return n.malformed("size " + n.print(d) + " may be negative");
+  for (auto [i, d] : llvm::enumerate(*shape))
+    if (!n.atLeast(d, 0, "size " + Twine(i)))
+      return failure();
   Known value;
   Type type = n.b.getF32Type();
   if (const NodeAttribute *a = n.attribute("value"); a && a->tensor) {

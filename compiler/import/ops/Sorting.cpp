@@ -19,9 +19,9 @@ static void requireMost(NodeContext &n, Value k, AffineExpr size) {
 }
 
 /// K, as an expression, must be in [0, size].
-static LogicalResult checkCount(NodeContext &n, AffineExpr k, AffineExpr size) {
-  if (n.symbols.range(k).lower < 0)
-    return n.malformed("K may be negative");
+static LogicalResult checkCount(NodeContext &n, AffineExpr &k, AffineExpr size) {
+  if (!n.atLeast(k, 0, "K"))
+    return failure();
   if (n.symbols.lessEqual(k, size) == false)
     return n.malformed("K is " + n.print(k) + ", but the dimension is " + n.print(size));
   if (n.symbols.lessEqual(k, size) != true)
