@@ -91,6 +91,8 @@ static LogicalResult rotaryEmbedding(NodeContext &n, size_t cosine, size_t sine,
                                      bool interleaved, int64_t rotated) {
   if (n.rank(0) != 3 && n.rank(0) != 4)
     return n.malformed("its input must have 3 or 4 dimensions");
+  if (n.rank(cosine) < 1)
+    return n.malformed("the angles must have dimensions");
   Value x = n.in(0);
   if (n.rank(0) == 3) {
     if (heads < 1) {
@@ -270,6 +272,8 @@ static LogicalResult attentionOnnx(NodeContext &n) {
     return failure();
   AffineExpr before = n.dim(0);
   if (*past) {
+    if (n.rank(4) != 4)
+      return n.malformed("a past must have 4 dimensions");
     before = n.type(4).getDim(2);
     for (size_t i : {1, 2}) {
       auto all = append(n, i + 3, values[i]);
@@ -394,6 +398,8 @@ static LogicalResult groupQueryAttention(NodeContext &n) {
 
   // How many keys each batch element has had before: [B, 1, 1, 1].
   Type i64 = n.b.getI64Type();
+  if (*past && n.rank(3) != 4)
+    return n.malformed("a past must have 4 dimensions");
   AffineExpr before = *past ? n.type(3).getDim(2) : n.dim(0), all = n.simplify(before + length);
   if (const Known *total = n.known(6); total && total->elements.size() == 1 && total->elements[0].expr)
     if (!n.assumeEqual(total->elements[0].expr, all))
