@@ -4,7 +4,8 @@
 
 makes them importable: pip puts them into a folder of $STINT_MODELS (or
 build/models), one for each list of packages and Python version; nothing of the
-system's Python is touched, and no virtual environment is needed.
+system's Python is touched, and no virtual environment is needed. What PyPI has no
+binaries of (SOURCES) is built with the machine's compiler, for this machine.
 """
 import hashlib
 import os
@@ -15,6 +16,9 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 MODELS = pathlib.Path(os.environ.get("STINT_MODELS") or HERE.parent / "build" / "models")
+
+
+SOURCES = ["llama-cpp-python"]
 
 
 class Missing(Exception):
@@ -29,7 +33,8 @@ def need(*packages):
         print(f"installing {', '.join(packages)} into {folder}", file=sys.stderr, flush=True)
         part = folder.with_name(f"{digest}.{os.getpid()}")
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check",
-                   "--only-binary=:all:", "--target", str(part), *packages]
+                   "--only-binary=:all:", *(f"--no-binary={name}" for name in SOURCES),
+                   "--target", str(part), *packages]
         done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         if done.returncode:
             shutil.rmtree(part, ignore_errors=True)

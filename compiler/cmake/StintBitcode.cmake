@@ -13,7 +13,7 @@ set(STINT_BITCODE_FLAGS -std=c++17 -O2 -g0 -emit-llvm -fno-vectorize -fno-slp-ve
   -fno-unwind-tables -fomit-frame-pointer -ffp-contract=off -fno-math-errno -fno-trapping-math -fPIC
   -fvisibility=hidden -Wall -Wextra -Wno-psabi)
 set(STINT_BITCODE_VERSIONS x86_64_avx2 x86_64_avx512 x86_64_vnni aarch64_dotprod aarch64_i8mm)
-set(STINT_BITCODE_FLAGS_x86_64_avx2 -mavx2 -mfma)
+set(STINT_BITCODE_FLAGS_x86_64_avx2 -mavx2 -mfma -mf16c)
 set(STINT_BITCODE_FLAGS_x86_64_avx512 ${STINT_BITCODE_FLAGS_x86_64_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl)
 set(STINT_BITCODE_FLAGS_x86_64_vnni ${STINT_BITCODE_FLAGS_x86_64_avx512} -mavx512vnni)
 set(STINT_BITCODE_FLAGS_aarch64_dotprod -march=armv8.2-a+dotprod)

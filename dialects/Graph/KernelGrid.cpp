@@ -20,6 +20,8 @@ static constexpr int64_t kPanelsPerWorkgroup = 16;
 /// Of a table of weights: bytes that a workgroup reads, and panels that a kernel
 /// goes through side by side.
 static constexpr int64_t kTableBytesPerWorkgroup = 1 << 17, kPanelsAtOnce = 4;
+/// Of attention: what its kernel reads a page for at once.
+static constexpr int64_t kTokensTogether = 8;
 /// Workgroups that threads should find, unless they do less than this.
 static constexpr int64_t kWorkgroups = 8, kFlopsPerWorkgroup = 1 << 21;
 
@@ -154,6 +156,10 @@ static KernelGrid leafGrid(LeafOp leaf) {
   Symbols symbols = Symbols::of(leaf->getParentOp());
   AffineExpr one = getAffineConstantExpr(1, context), units = one;
   GraphTensorType type = leaf.getUnitsType();
+  // A token of attention reads a whole sequence, for each head other parts of
+  // it; neighbours read the same.
+  if (leaf.getName() == "paged_attention")
+    return {{type.getDim(0), type.getDim(1), one}, {getAffineConstantExpr(kTokensTogether, context), one, one}};
   for (AffineExpr dim : type.getShape().take_front(leaf.getLeading()))
     units = units * dim;
   // Elements of a unit: read of what the units are of, or written.
@@ -162,9 +168,6 @@ static KernelGrid leafGrid(LeafOp leaf) {
   for (Value result : leaf.getOutputs())
     most = std::max(most, upperOr(symbols, tensorType(result).getNumElements(), kMost));
   int64_t elements = std::max<int64_t>(most / upperOr(symbols, units, kMost), 1);
-  // A unit of attention reads a whole sequence.
-  if (leaf.getName() == "paged_attention")
-    elements = kElementsPerWorkgroup;
   int64_t tile = std::max<int64_t>(kElementsPerWorkgroup / kLeafCost / elements, 1);
   return {{units, one, one}, {getAffineConstantExpr(tile, context), one, one}};
 }

@@ -78,10 +78,7 @@ def kernels(result):
 
 
 def text(result):
-    machine = result["machine"]
-    lines = [f"machine: {machine['threads']} threads; FMA of f32 {machine['fma_gflops_one']:.0f} GFLOP/s on one, "
-             f"{machine['fma_gflops_all']:.0f} on all; reads {machine['read_gb_s_one']:.1f} GB/s on one, "
-             f"{machine['read_gb_s_all']:.1f} on all",
+    lines = [machine_line(result),
              f"stint-run: {result['stint_run_bytes']} bytes; runtime core: {result['core_lines']} lines",
              "peers: " + (", ".join(result["peers"].values()) or "none")]
     lines += [f"left out: {peer}: {reason}" for peer, reason in result["peers_left_out"].items()]
@@ -93,3 +90,72 @@ def text(result):
     if result["kernels_shown"]:
         parts.append(kernels(result))
     return "\n\n".join(parts)
+
+
+def machine_line(result):
+    machine = result["machine"]
+    return (f"machine: {machine['threads']} threads; FMA of f32 {machine['fma_gflops_one']:.0f} GFLOP/s on one, "
+            f"{machine['fma_gflops_all']:.0f} on all; reads {machine['read_gb_s_one']:.1f} GB/s on one, "
+            f"{machine['read_gb_s_all']:.1f} on all")
+
+
+def generating(result):
+    """A row for each model, number of threads and kind of work. Ratios are those of the first stint."""
+    engines = [*result["models"][0]["compile"], *result["peers"]]
+    ours = engines[0]
+    heads = ["generation", "threads"]
+    for engine in engines:
+        heads += [engine] if engine.startswith("stint") else [engine, "ratio"]
+    heads += ["MB a token", "of bandwidth"]
+    rows = []
+    for model in result["models"]:
+        for threads, kinds in model["speeds"].items():
+            bandwidth = result["machine"]["read_gb_s_one" if threads == "1" else "read_gb_s_all"] * 1e9
+            for kind, found in kinds.items():
+                name, _, length = kind.partition(" ")
+                label = f"prefill of {result['prompt']}, tokens/s" if name == "prefill" else f"at {length}, ms a token"
+                row = [f"{model['name']}: {label}", threads]
+                for engine in engines:
+                    value = found.get(engine)
+                    shown = "-" if value is None else f"{result['prompt'] / value:.1f}" if name == "prefill" else \
+                        milliseconds(value)
+                    row += [shown] if engine.startswith("stint") else \
+                        [shown, "-" if value is None else f"{found[ours] / value:.2f}"]
+                if name == "prefill":
+                    row += ["-", "-"]
+                else:
+                    size = model["bytes_per_token"]["weights"] + int(length) * model["bytes_per_token"]["position"]
+                    row += [megabytes(size), f"{size / found[ours] / bandwidth:.0%}"]
+                rows.append(row)
+    return table(heads, rows)
+
+
+def beginning(result):
+    engines = [*result["models"][0]["compile"], *result["peers"]]
+    heads = ["first token, ms", "threads", *engines, *(f"peak, MB: {engine}" for engine in engines)]
+    rows = []
+    for model in result["models"]:
+        for threads, found in model["first_token_seconds"].items():
+            rows.append([model["name"], threads, *(milliseconds(found.get(engine)) for engine in engines),
+                         *(megabytes(model["peak_bytes"].get(engine)) for engine in engines)])
+    return table(heads, rows)
+
+
+def compiling_decoders(result):
+    heads = ["compiling", "GGUF, MB", "plan, MB", "seconds", "peak, MB"]
+    return table(heads, [[f"{model['name']}: {name}", megabytes(model["gguf_bytes"]), megabytes(found["plan_bytes"]),
+                          f"{found['seconds']:.2f}", megabytes(found["peak_bytes"])]
+                         for model in result["models"] for name, found in model["compile"].items()])
+
+
+def generation(result):
+    lines = [machine_line(result), f"stint-run: {result['stint_run_bytes']} bytes",
+             "peers: " + (", ".join(result["peers"].values()) or "none")]
+    lines += [f"left out: {peer}: {reason}" for peer, reason in result["peers_left_out"].items()]
+    for model in result["models"]:
+        lines += [f"left out: {peer} of {model['name']}: {reason}" for peer, reason in model["left_out"].items()]
+        for engine, cases in model["same_tokens"].items():
+            first = next(iter(model["compile"]))
+            lines.append(f"{model['name']}: tokens that {engine} has in common with {first}: " + "; ".join(
+                f"{same} of {count} ({case})" for case, (same, count) in cases.items()))
+    return "\n\n".join(["\n".join(lines), generating(result), beginning(result), compiling_decoders(result)])

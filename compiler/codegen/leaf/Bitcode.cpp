@@ -39,9 +39,9 @@ static StringRef sourceOf(StringRef function) {
 /// needs is what StintBitcode.cmake compiles it with.
 static SmallVector<StringRef> machinesOf(const target::Variant &variant) {
   static constexpr std::pair<StringLiteral, StringLiteral> kVersions[] = {
-      {"x86_64_vnni", "avx2 fma avx512f avx512bw avx512dq avx512vl avx512vnni"},
-      {"x86_64_avx512", "avx2 fma avx512f avx512bw avx512dq avx512vl"},
-      {"x86_64_avx2", "avx2 fma"},
+      {"x86_64_vnni", "avx2 fma f16c avx512f avx512bw avx512dq avx512vl avx512vnni"},
+      {"x86_64_avx512", "avx2 fma f16c avx512f avx512bw avx512dq avx512vl"},
+      {"x86_64_avx2", "avx2 fma f16c"},
       {"aarch64_i8mm", "dotprod i8mm"},
       {"aarch64_dotprod", "dotprod"},
   };

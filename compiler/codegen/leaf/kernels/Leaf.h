@@ -80,7 +80,8 @@ template <typename T> inline void swap(T &a, T &b) {
 #define STINT_LEAF_CHECKED(name, suffix, ...)                                                                          \
   extern "C" int32_t stint_leaf_##name##_##suffix(const stint::leaf::Tensor *tensors, const int64_t *params,           \
                                                   const float *fparams, const stint_workgroup *workgroup) {            \
-    return __VA_ARGS__(stint::leaf::Call{tensors, params, fparams, workgroup->begin[0], workgroup->end[0]});           \
+    return __VA_ARGS__(stint::leaf::Call{tensors, params, fparams, workgroup->begin[0], workgroup->end[0],             \
+                                         workgroup->begin[1], workgroup->end[1]});                                     \
   }
 
 #endif

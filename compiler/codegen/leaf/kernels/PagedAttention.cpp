@@ -9,7 +9,7 @@
 //       -> [T, heads, group, Hv]
 //     params: window, the keys that a token sees (0: all up to itself); whether
 //     there is a sink, one more logit that has no value.
-//     fparams: scale; softcap (0: none). Units: tokens × heads.
+//     fparams: scale; softcap (0: none). Units: tokens; then heads.
 //
 // Caches are f32 or f16 (rounded to nearest, beyond its largest to that);
 // everything is computed in f32.
@@ -21,8 +21,9 @@
 // Scores of a page are computed at once; pages follow in ascending order with
 // the maximum, the sum and the result corrected on the way (Milakov and
 // Gimelshein 2018), so that an element of the result depends on its token and
-// the sequence alone, whatever else is in the step. Positions that are not seen are never
-// read from the values' pages: they may hold anything.
+// the sequence alone, whatever else is in the step. Neighbouring tokens of a
+// sequence read a page together. Positions that are not seen are never read
+// from the values' pages: they may hold anything.
 #include "compiler/codegen/leaf/kernels/Vector.h"
 
 namespace stint::leaf {
@@ -76,128 +77,195 @@ template <typename T> static int32_t append(const Call &call) {
   return 0;
 }
 
-/// The scores of one page for one or two queries.
-template <int kQueries, typename T>
-static void scorePage(const float *query, const T *keys, int64_t size, float *scores) {
-  Floats sums[kQueries][kPair] = {};
-  for (int64_t i = 0; i < size; ++i) {
-    Floats row[kPair];
-    for (int half = 0; half < kPair; ++half)
-      row[half] = load(keys + i * kPage + half * kLanes);
-    for (int q = 0; q < kQueries; ++q) {
-      Floats x = splat(query[q * size + i]);
-      for (int half = 0; half < kPair; ++half)
-        sums[q][half] = sums[q][half] + x * row[half];
-    }
-  }
-  for (int q = 0; q < kQueries; ++q)
-    for (int half = 0; half < kPair; ++half)
-      store(scores + q * kPage + half * kLanes, sums[q][half]);
-}
-
-/// result · correction + Σ weights[j] · values[j], j from first to last.
-template <typename T>
-static void mixPage(float *result, const T *values, int64_t size, const float *weights, float correction, int first,
-                    int last) {
-  int64_t i = 0;
-  constexpr int kWide = 4;
-  for (; i + kWide * kLanes <= size; i += kWide * kLanes) {
-    Floats sums[kWide];
-    for (int k = 0; k < kWide; ++k)
-      sums[k] = load(result + i + k * kLanes) * splat(correction);
-    for (int j = first; j <= last; ++j) {
-      Floats w = splat(weights[j]);
-      for (int k = 0; k < kWide; ++k)
-        sums[k] = sums[k] + w * load(values + j * size + i + k * kLanes);
-    }
-    for (int k = 0; k < kWide; ++k)
-      store(result + i + k * kLanes, sums[k]);
-  }
-  for (; i < size; ++i) {
-    float sum = result[i] * correction;
-    for (int j = first; j <= last; ++j)
-      sum = sum + weights[j] * floatOf(values[j * size + i]);
-    result[i] = sum;
-  }
-}
-
-/// One query head: its softmax so far.
-struct Softmax {
+/// One head of one token: where its query is and its result goes, the positions
+/// that it sees, and its softmax so far.
+struct Query {
+  const float *x;
+  float *y;
+  int64_t lowest, position;
   float top, sum;
+  alignas(64) float scores[kPage]; // of one page; then their weights
+
+  /// The positions of a page that it sees: [first, last]; none if last < first.
+  int first(int64_t page) const { return int(max<int64_t>(lowest - page * kPage, 0)); }
+  int last(int64_t page) const { return int(min<int64_t>(position - page * kPage, kPage - 1)); }
+  bool seesAll(int64_t page) const { return first(page) == 0 && last(page) == kPage - 1; }
 };
 
-static float maximum(const float *x, int first, int last) {
-  float top = x[first];
-  for (int j = first + 1; j <= last; ++j)
-    top = x[j] > top ? x[j] : top;
-  return top;
+/// Queries that are computed side by side, as many as registers hold.
+constexpr int kSideBySide = 2;
+/// Queries of neighbouring tokens that a page is read for at once.
+constexpr int kMostQueries = 32;
+
+/// The scores of a page for some queries: over the elements of a key in order.
+template <int count, typename T> static void scorePage(Query *queries, const T *keys, int64_t size) {
+  Floats sums[count][kPair] = {};
+  for (int64_t i = 0; i < size; ++i) {
+    Floats row[kPair];
+#pragma unroll
+    for (int half = 0; half < kPair; ++half)
+      row[half] = load(keys + i * kPage + half * kLanes);
+#pragma unroll
+    for (int q = 0; q < count; ++q)
+#pragma unroll
+      for (int half = 0; half < kPair; ++half)
+        sums[q][half] = multiplyAdd(splat(queries[q].x[i]), row[half], sums[q][half]);
+  }
+#pragma unroll
+  for (int q = 0; q < count; ++q)
+#pragma unroll
+    for (int half = 0; half < kPair; ++half)
+      store(queries[q].scores + half * kLanes, sums[q][half]);
 }
 
-/// What a page adds to one query head. `scores` become weights.
-template <typename T>
-static void takePage(Softmax &softmax, float *scores, const Call &call, int first, int last, const T *values,
-                     int64_t size, float *result) {
-  float scale = call.fparams[0], softcap = call.fparams[1];
+/// Scores become weights. What the result so far has to be multiplied by.
+static float weighPage(Query &query, int first, int last, float scale, float softcap) {
+  constexpr float kNever = -__builtin_inff();
+  Floats scores[kPair];
+#pragma unroll
   for (int half = 0; half < kPair; ++half) {
-    Floats x = load(scores + half * kLanes) * splat(scale);
+    Floats x = load(query.scores + half * kLanes) * splat(scale);
     if (softcap != 0)
       x = tanhOf(x / splat(softcap)) * splat(softcap);
-    store(scores + half * kLanes, x);
+    Integers at = kLane + splatInteger(half * kLanes);
+    x = at >= splatInteger(first) ? x : splat(kNever);
+    scores[half] = at <= splatInteger(last) ? x : splat(kNever);
   }
-  float top = maximum(scores, first, last);
-  top = softmax.top > top ? softmax.top : top;
-  for (int half = 0; half < kPair; ++half)
-    store(scores + half * kLanes, expOf(load(scores + half * kLanes) - splat(top)));
-  float correction = softmax.sum == 0 ? 0 : expOf(splat(softmax.top - top))[0], sum = softmax.sum * correction;
-  for (int j = first; j <= last; ++j)
-    sum = sum + scores[j];
-  mixPage(result, values, size, scores, correction, first, last);
-  softmax = {top, sum};
+  float top = maximumOf(scores[0] > scores[1] ? scores[0] : scores[1]);
+  top = query.top > top ? query.top : top;
+#pragma unroll
+  for (int half = 0; half < kPair; ++half) {
+    scores[half] = expOf(scores[half] - splat(top));
+    store(query.scores + half * kLanes, scores[half]);
+  }
+  float correction = query.sum == 0 ? 0 : expOf(splat(query.top - top))[0];
+  query.sum = query.sum * correction + sumOf(scores[0] + scores[1]);
+  query.top = top;
+  return correction;
+}
+
+/// result · correction + Σ weight[j] · values[j] for `wide` vectors of the
+/// result, over j in order.
+template <int count, int wide, typename T>
+static void mixColumns(Query *queries, const float *corrections, const T *values, int64_t size, int64_t column,
+                       int first, int last) {
+  Floats sums[count][wide];
+#pragma unroll
+  for (int q = 0; q < count; ++q)
+#pragma unroll
+    for (int k = 0; k < wide; ++k)
+      sums[q][k] = load(queries[q].y + column + k * kLanes) * splat(corrections[q]);
+  for (int j = first; j <= last; ++j) {
+    Floats row[wide];
+#pragma unroll
+    for (int k = 0; k < wide; ++k)
+      row[k] = load(values + j * size + column + k * kLanes);
+#pragma unroll
+    for (int q = 0; q < count; ++q)
+#pragma unroll
+      for (int k = 0; k < wide; ++k)
+        sums[q][k] = multiplyAdd(splat(queries[q].scores[j]), row[k], sums[q][k]);
+  }
+#pragma unroll
+  for (int q = 0; q < count; ++q)
+#pragma unroll
+    for (int k = 0; k < wide; ++k)
+      store(queries[q].y + column + k * kLanes, sums[q][k]);
+}
+
+/// What a page adds to some queries that see the same of it.
+template <int count, typename T>
+static void takePage(Query *queries, int64_t page, const Call &call, const T *keys, int64_t size, const T *values,
+                     int64_t valueSize) {
+  int first = queries[0].first(page), last = queries[0].last(page);
+  scorePage<count>(queries, keys, size);
+  float corrections[count];
+#pragma unroll
+  for (int q = 0; q < count; ++q)
+    corrections[q] = weighPage(queries[q], first, last, call.fparams[0], call.fparams[1]);
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= valueSize; i += 2 * kLanes)
+    mixColumns<count, 2>(queries, corrections, values, valueSize, i, first, last);
+  for (; i + kLanes <= valueSize; i += kLanes)
+    mixColumns<count, 1>(queries, corrections, values, valueSize, i, first, last);
+  for (; i < valueSize; ++i)
+#pragma unroll
+    for (int q = 0; q < count; ++q) {
+      float sum = queries[q].y[i] * corrections[q];
+      for (int j = first; j <= last; ++j)
+        sum = multiplyAdd(queries[q].scores[j], floatOf(values[j * valueSize + i]), sum);
+      queries[q].y[i] = sum;
+    }
+}
+
+/// Everything for some queries of one head and one sequence, page by page.
+template <typename T>
+static int32_t attendTogether(Query *queries, int count, const Call &call, const StepTable &table, int64_t token,
+                              int64_t head) {
+  constexpr int kKeys = 0, kValues = 1, kQuery = 2;
+  int64_t heads = call.dim(kQuery, 1), size = call.dim(kQuery, 3), valueSize = call.dim(call.params[1] ? 7 : 6, 3);
+  int64_t begin = queries[0].lowest, end = queries[0].position;
+  for (int q = 1; q < count; ++q) {
+    begin = min(begin, queries[q].lowest);
+    end = max(end, queries[q].position);
+  }
+  for (int64_t page = begin / kPage; page <= end / kPage; ++page) {
+    int64_t number = table.page(token, page);
+    if (number < 0)
+      return kOutside;
+    const T *keys = call.data<const T>(kKeys) + (number * heads + head) * size * kPage;
+    const T *values = call.data<const T>(kValues) + (number * heads + head) * valueSize * kPage;
+    for (int q = 0; q < count;) {
+      int alike = 0;
+      while (alike < kSideBySide && q + alike < count && queries[q + alike].seesAll(page))
+        ++alike;
+      if (alike == kSideBySide)
+        takePage<kSideBySide>(queries + q, page, call, keys, size, values, valueSize);
+      else if (queries[q].first(page) <= queries[q].last(page))
+        takePage<1>(queries + q, page, call, keys, size, values, valueSize);
+      q += max(alike, 1);
+    }
+  }
+  for (int q = 0; q < count; ++q)
+    for (int64_t i = 0; i < valueSize; ++i)
+      queries[q].y[i] = queries[q].y[i] / queries[q].sum;
+  return 0;
 }
 
 template <typename T> static int32_t attend(const Call &call) {
-  constexpr int kKeys = 0, kValues = 1, kQuery = 2, kMostGroup = 16;
-  int result = call.params[1] ? 7 : 6;
+  constexpr int kKeys = 0, kQuery = 2, kSink = 6;
+  bool sink = call.params[1] != 0;
+  int result = sink ? 7 : 6;
   int64_t heads = call.dim(kQuery, 1), group = call.dim(kQuery, 2), size = call.dim(kQuery, 3);
   int64_t valueSize = call.dim(result, 3), window = call.params[0];
   StepTable table(call, 3, kKeys);
-  for (int64_t unit = call.begin; unit < call.end; ++unit) {
-    int64_t token = unit / heads, head = unit % heads;
+  for (int64_t token = call.begin; token < call.end; ++token)
     if (!table.holds(token))
       return kOutside;
-    int64_t position = table.positions[token], lowest = window && position >= window ? position - window + 1 : 0;
-    for (int64_t at = 0; at < group; at += kMostGroup) {
-      int64_t queries = min<int64_t>(kMostGroup, group - at), firstQuery = unit * group + at;
-      const float *query = call.data<const float>(kQuery) + firstQuery * size;
-      float *y = call.data<float>(result) + firstQuery * valueSize;
-      fill(y, 0.0f, queries * valueSize);
-      Softmax softmax[kMostGroup];
-      for (int64_t q = 0; q < queries; ++q) {
-        bool sink = call.params[1] != 0;
-        softmax[q] = {sink ? call.data<const float>(6)[head * group + at + q] : 0, sink ? 1.0f : 0.0f};
+  for (int64_t head = call.panelBegin; head < call.panelEnd; ++head)
+    for (int64_t at = 0; at < group; at += kMostQueries) {
+      int64_t together = min<int64_t>(kMostQueries, group - at);
+      for (int64_t token = call.begin; token < call.end;) {
+        Query queries[kMostQueries];
+        int64_t next = token, count = 0;
+        for (; next < call.end && table.sequences[next] == table.sequences[token] && count + together <= kMostQueries;
+             ++next)
+          for (int64_t q = 0; q < together; ++q) {
+            int64_t position = table.positions[next], row = (next * heads + head) * group + at + q;
+            Query &query = queries[count++];
+            query.x = call.data<const float>(kQuery) + row * size;
+            query.y = call.data<float>(result) + row * valueSize;
+            query.lowest = window && position >= window ? position - window + 1 : 0;
+            query.position = position;
+            query.top = sink ? call.data<const float>(kSink)[head * group + at + q] : -__builtin_inff();
+            query.sum = sink ? 1.0f : 0.0f;
+            fill(query.y, 0.0f, valueSize);
+          }
+        if (int32_t error = attendTogether<T>(queries, int(count), call, table, token, head))
+          return error;
+        token = next;
       }
-      for (int64_t index = lowest / kPage; index <= position / kPage; ++index) {
-        int64_t page = table.page(token, index);
-        if (page < 0)
-          return kOutside;
-        const T *keys = call.data<const T>(kKeys) + (page * heads + head) * size * kPage;
-        const T *values = call.data<const T>(kValues) + (page * heads + head) * valueSize * kPage;
-        int first = int(max<int64_t>(lowest - index * kPage, 0)),
-            last = int(min<int64_t>(position - index * kPage, kPage - 1));
-        float scores[kMostGroup * kPage];
-        int64_t q = 0;
-        for (; q + 2 <= queries; q += 2)
-          scorePage<2>(query + q * size, keys, size, scores + q * kPage);
-        if (q < queries)
-          scorePage<1>(query + q * size, keys, size, scores + q * kPage);
-        for (q = 0; q < queries; ++q)
-          takePage(softmax[q], scores + q * kPage, call, first, last, values, valueSize, y + q * valueSize);
-      }
-      for (int64_t q = 0; q < queries; ++q)
-        for (int64_t i = 0; i < valueSize; ++i)
-          y[q * valueSize + i] = y[q * valueSize + i] / softmax[q].sum;
     }
-  }
   return 0;
 }
 

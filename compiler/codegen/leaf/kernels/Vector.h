@@ -1,6 +1,6 @@
 // Vectors of 16 floats, whatever the machine's are: code generation cuts them
-// to size. Every operation is IEEE's own, rounded by itself (no contraction),
-// so that all machines compute the same.
+// to size. Every operation is IEEE's own, rounded by itself but for
+// multiplyAdd.
 #ifndef STINT_COMPILER_CODEGEN_LEAF_KERNELS_VECTOR_H
 #define STINT_COMPILER_CODEGEN_LEAF_KERNELS_VECTOR_H
 
@@ -20,15 +20,59 @@ inline Floats load(const float *from) { return reinterpret_cast<const FloatsInMe
 inline void store(float *to, Floats x) { reinterpret_cast<FloatsInMemory *>(to)->lanes = x; }
 inline Floats splat(float x) { return x - Floats{}; }
 inline Integers splatInteger(int32_t x) { return x - Integers{}; }
+constexpr Integers kLane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
-// Half precision, as its bits. Any machine, the same result: no conversion
-// instruction is used.
+/// x · y + z, with one rounding where the machine has an instruction for it.
+inline Floats multiplyAdd(Floats x, Floats y, Floats z) {
+#if defined(__FMA__) || defined(__aarch64__)
+  return __builtin_elementwise_fma(x, y, z);
+#else
+  return x * y + z;
+#endif
+}
+inline float multiplyAdd(float x, float y, float z) {
+#if defined(__FMA__) || defined(__aarch64__)
+  return __builtin_fmaf(x, y, z);
+#else
+  return x * y + z;
+#endif
+}
+
+/// Over all lanes, halves with halves.
+inline float sumOf(Floats x) {
+  auto eight = __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7) +
+               __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15);
+  auto four = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) + __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
+  auto two = __builtin_shufflevector(four, four, 0, 1) + __builtin_shufflevector(four, four, 2, 3);
+  return two[0] + two[1];
+}
+inline float maximumOf(Floats x) {
+  auto larger = [](auto a, auto b) { return a > b ? a : b; };
+  auto eight = larger(__builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7),
+                      __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15));
+  auto four =
+      larger(__builtin_shufflevector(eight, eight, 0, 1, 2, 3), __builtin_shufflevector(eight, eight, 4, 5, 6, 7));
+  auto two = larger(__builtin_shufflevector(four, four, 0, 1), __builtin_shufflevector(four, four, 2, 3));
+  return two[0] > two[1] ? two[0] : two[1];
+}
+
+// Half precision, as its bits. What conversion instructions there are give the
+// same as the arithmetic here.
 
 using Shorts = uint16_t __attribute__((vector_size(2 * kLanes)));
 struct __attribute__((packed, aligned(2))) ShortsInMemory {
   Shorts lanes;
 };
 
+#if defined(__F16C__) || defined(__aarch64__)
+using Halves = _Float16 __attribute__((vector_size(2 * kLanes)));
+struct __attribute__((packed, aligned(2))) HalvesInMemory {
+  Halves lanes;
+};
+inline Floats load(const uint16_t *from) {
+  return __builtin_convertvector(reinterpret_cast<const HalvesInMemory *>(from)->lanes, Floats);
+}
+#else
 inline Floats load(const uint16_t *from) {
   auto bits = __builtin_convertvector(reinterpret_cast<const ShortsInMemory *>(from)->lanes, Integers);
   Integers magnitude = (bits & splatInteger(0x7fff)) << 13, sign = (bits & splatInteger(0x8000)) << 16;
@@ -36,6 +80,7 @@ inline Floats load(const uint16_t *from) {
   Integers special = (bits & splatInteger(0x7c00)) == splatInteger(0x7c00);
   return (Floats)((special ? magnitude | splatInteger(0x7f800000) : finite) | sign);
 }
+#endif
 
 inline float floatOf(float x) { return x; }
 inline float floatOf(uint16_t half) {
