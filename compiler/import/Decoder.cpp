@@ -175,10 +175,12 @@ bool TokenIntroduction::findPorts() {
       return block("output '" + output.name + "' is neither the logits nor a present");
     result.logits = output.name;
   }
-  StringSet<> initializers;
+  StringSet<> initializers, inputs;
   for (const Tensor &tensor : model.graph.initializers)
     initializers.insert(tensor.name);
   for (const ValueInfo &value : model.graph.inputs) {
+    if (!inputs.insert(value.name).second)
+      return block("two inputs are called '" + value.name + "'");
     if (pasts.contains(value.name) || initializers.contains(value.name))
       continue;
     bool integers = value.type == DataType::Int64 || value.type == DataType::Int32;

@@ -7,13 +7,12 @@
 using namespace mlir;
 using namespace stint::graph;
 
-static constexpr int kAnyNumber = Leaf::kAnyNumber, kUpdates = Leaf::kUpdates;
+static constexpr int kAnyNumber = Leaf::kAnyNumber, kUpdates = Leaf::kUpdates, kTables = Leaf::kTables,
+                     kColumns = Leaf::kColumns, kApart = Leaf::kApart, kHeads = Leaf::kHeads;
 
 static constexpr Leaf kLeaves[] = {
-#define STINT_LEAF(name, source, operands, results, params, fparams, types, units, inPlace)                            \
-  {#name, #source, operands, results, params, fparams, types, units, inPlace, false, false},
-#define STINT_TABLE_LEAF(name, source, operands, results, params, fparams, types, units, inPlace, columns)             \
-  {#name, #source, operands, results, params, fparams, types, units, inPlace, true, columns},
+#define STINT_LEAF_THAT(name, source, operands, results, params, fparams, types, units, inPlace, traits)               \
+  {#name, #source, operands, results, params, fparams, types, units, inPlace, traits},
 #include "dialects/Graph/Leaves.def"
 };
 
@@ -61,7 +60,7 @@ LogicalResult LeafOp::verify() {
     return emitOpError() << "has no " << getLeading() << " leading dimensions";
   auto isRowMajor = [](Value value) { return tensorType(value).isRowMajor(); };
   // Tables become panels when layouts are assigned.
-  if (!llvm::all_of(getInputs().take_front(leaf->tables ? 1 : getInputs().size()), isRowMajor) ||
+  if (!llvm::all_of(getInputs().take_front(leaf->has(Leaf::kTables) ? 1 : getInputs().size()), isRowMajor) ||
       !llvm::all_of(getOutputs(), isRowMajor))
     return emitOpError() << "operands and results must be row-major";
   return success();

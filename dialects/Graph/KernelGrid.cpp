@@ -20,8 +20,8 @@ static constexpr int64_t kPanelsPerWorkgroup = 16;
 /// Of a table of weights: bytes that a workgroup reads, and panels that a kernel
 /// goes through side by side.
 static constexpr int64_t kTableBytesPerWorkgroup = 1 << 17, kPanelsAtOnce = 4;
-/// Of attention: what its kernel reads a page for at once.
-static constexpr int64_t kTokensTogether = 8;
+/// Neighbours that read much the same, see Leaf::kHeads.
+static constexpr int64_t kUnitsTogether = 8;
 /// Workgroups that threads should find, unless they do less than this.
 static constexpr int64_t kWorkgroups = 8, kFlopsPerWorkgroup = 1 << 21;
 
@@ -150,16 +150,15 @@ static KernelGrid panelGrid(LeafOp leaf) {
 }
 
 static KernelGrid leafGrid(LeafOp leaf) {
-  if (findLeaf(leaf.getName())->columns)
+  const Leaf *traits = findLeaf(leaf.getName());
+  if (traits->has(Leaf::kColumns))
     return panelGrid(leaf);
   MLIRContext *context = leaf.getContext();
   Symbols symbols = Symbols::of(leaf->getParentOp());
   AffineExpr one = getAffineConstantExpr(1, context), units = one;
   GraphTensorType type = leaf.getUnitsType();
-  // A token of attention reads a whole sequence, for each head other parts of
-  // it; neighbours read the same.
-  if (leaf.getName() == "paged_attention")
-    return {{type.getDim(0), type.getDim(1), one}, {getAffineConstantExpr(kTokensTogether, context), one, one}};
+  if (traits->has(Leaf::kHeads))
+    return {{type.getDim(0), type.getDim(1), one}, {getAffineConstantExpr(kUnitsTogether, context), one, one}};
   for (AffineExpr dim : type.getShape().take_front(leaf.getLeading()))
     units = units * dim;
   // Elements of a unit: read of what the units are of, or written.

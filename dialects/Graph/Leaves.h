@@ -12,11 +12,14 @@ namespace stint::graph {
 /// One row of Leaves.def.
 struct Leaf {
   static constexpr int kAnyNumber = -1, kUpdates = 16;
+  enum Traits { kTables = 1, kColumns = 2, kApart = 4, kHeads = 8 };
   llvm::StringRef name, source;
   int operands, results, params, fparams;
   llvm::StringRef types;
   int units, inPlace;
-  bool tables, columns; // see STINT_TABLE_LEAF
+  int traits;
+
+  bool has(Traits trait) const { return traits & trait; }
 
   /// The type part of the function's name, empty if the leaf is not made for
   /// an operand 0 of this element type.

@@ -10,12 +10,12 @@
 #include "passes/Passes.h"
 
 #include "dialects/Graph/Decoder.h"
+#include "dialects/Graph/Leaves.h"
 #include "dialects/Graph/Locations.h"
 #include "dialects/Graph/Shapes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringSwitch.h"
 
 namespace stint::passes {
 #define GEN_PASS_DEF_SINKROWS
@@ -88,13 +88,10 @@ bool Tokens::reshapeKeeps(GraphTensorType from, int64_t a, GraphTensorType to, i
 /// Leaves whose operands and results have tokens as their first dimension, if
 /// at all.
 bool Tokens::leafKeeps(LeafOp leaf) const {
-  bool knows = llvm::StringSwitch<bool>(leaf.getName())
-                   .Cases("paged_append", "paged_attention", true)
-                   .Cases("block_matmul", "block_matmul_int8", "block_gather", "quantise_rows", true)
-                   .Default(false);
   SmallVector<Value> values(leaf.getInputs());
   llvm::append_range(values, leaf.getOutputs());
-  return knows && llvm::all_of(values, [&](Value value) { return *axisOf(value) <= 0; });
+  return findLeaf(leaf.getName())->has(Leaf::kApart) &&
+         llvm::all_of(values, [&](Value value) { return *axisOf(value) <= 0; });
 }
 
 bool Tokens::areApart(Operation *op) const {

@@ -191,7 +191,7 @@ private:
     if (auto leaf = dyn_cast<LeafOp>(op))
       for (unsigned i = 0; i < op->getNumOperands(); ++i)
         require(op, i,
-                i > 0 && findLeaf(leaf.getName())->tables
+                i > 0 && findLeaf(leaf.getName())->has(Leaf::kTables)
                     ? LayoutAttr::get(builder.getContext(), {0, 1}, 0, kPanelColumns)
                     : LayoutAttr());
     if (isa<GatherOp, GatherNDOp, LeafOp>(op))

@@ -26,7 +26,10 @@ class Weights:
         self.blocks = -(-K // block)
         self.width = self.blocks * block
         self.numbers = [[chance.randrange(1 << bits) for _ in range(self.width)] for _ in range(columns)]
-        self.scales = [[self.f32(chance.uniform(-.2, .2)) for _ in range(self.blocks)] for _ in range(columns)]
+        # Every other table has scales that half precision holds: the plan keeps them so.
+        scale = self.f16 if seed % 2 else self.f32
+        self.scales = [[scale(chance.uniform(-.2, .2)) for _ in range(self.blocks)] for _ in range(columns)]
+        self.scales[0][0] = scale(-3e-6)
         half = 1 << bits - 1
         pick = {"none": lambda: half, "packed": lambda: chance.randrange(1 << bits),
                 "floats": lambda: self.f32(chance.uniform(0, 2 * half))}[zeros]
@@ -35,6 +38,10 @@ class Weights:
     @staticmethod
     def f32(value):
         return struct.unpack("<f", struct.pack("<f", value))[0]
+
+    @staticmethod
+    def f16(value):
+        return struct.unpack("<e", struct.pack("<e", value))[0]
 
     def pack(self, rows):
         per = 8 // self.bits

@@ -2,6 +2,8 @@
 // lie is said in compiler/codegen/leaf/kernels/BlockWeights.h.
 #include "compiler/import/ops/BlockTables.h"
 
+#include "llvm/Support/Endian.h"
+
 using namespace mlir;
 using namespace stint;
 using namespace stint::import;
@@ -40,6 +42,43 @@ static Value reread(NodeContext &n, Value value, Type type, ArrayRef<int64_t> sh
                                      n.b.getArrayAttr({}));
 }
 
+/// Whether half precision holds a float, given as its bits, exactly.
+static bool fitsHalf(uint32_t bits) {
+  int exponent = static_cast<int>(bits >> 23 & 0xff) - 127;
+  if ((bits & 0x7fffffff) == 0)
+    return true;
+  int dropped = exponent < -14 ? 13 + (-14 - exponent) : 13;
+  if (exponent > 15 || dropped > 23)
+    return false;
+  return (bits & ((1u << dropped) - 1)) == 0;
+}
+
+/// Whether constants of f32 can be kept in half precision without a loss: those
+/// of models that were quantised in it can.
+static bool fitHalf(const Model &model, Value value) {
+  Operation *op = behindReshapes(value).getDefiningOp();
+  if (auto constant = dyn_cast<graph::ConstantOp>(op)) {
+    auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
+    return dense && llvm::all_of(dense.getValues<APFloat>(), [](const APFloat &x) {
+             return fitsHalf(static_cast<uint32_t>(x.bitcastToAPInt().getZExtValue()));
+           });
+  }
+  auto weight = cast<graph::WeightOp>(op);
+  auto isReshape = [](Attribute step) { return cast<graph::StepAttr>(step).getKind() == "reshape"; };
+  graph::ExtentAttr extent = weight.getExtent();
+  if (!extent.getType().isF32() || !llvm::all_of(weight.getSteps(), isReshape))
+    return false;
+  Tensor tensor;
+  tensor.file = static_cast<size_t>(extent.getFile()) == model.files.size() ? Tensor::kInline : extent.getFile();
+  tensor.offset = extent.getOffset();
+  tensor.size = extent.getSize();
+  ArrayRef<uint8_t> bytes = model.bytes(tensor);
+  for (size_t i = 0; i + 4 <= bytes.size(); i += 4)
+    if (!fitsHalf(llvm::support::endian::read32le(bytes.data() + i)))
+      return false;
+  return true;
+}
+
 std::optional<BlockTable> BlockTable::of(NodeContext &n, Value bytes, Value scales, Value zeros, int64_t bits,
                                          int64_t size, int64_t rows, int64_t blocks) {
   if ((bits != 4 && bits != 8) || size < kMinBlock || size > kMaxBlock || size % kMinBlock)
@@ -51,8 +90,9 @@ std::optional<BlockTable> BlockTable::of(NodeContext &n, Value bytes, Value scal
   table.words = reread(n, bytes, n.b.getIntegerType(32, /*isSigned=*/false), {rows, blocks * size * bits / 32});
   if (!table.words || !holds(scales, blocks))
     return std::nullopt;
-  Type f32 = n.b.getF32Type();
-  table.scales = n.cast(n.reshape(scales, {n.dim(rows), n.dim(blocks)}), f32);
+  Type f32 = n.b.getF32Type(), f16 = n.b.getF16Type(), given = n.typeOf(scales).getElementType();
+  bool halves = given.isF16() || (given.isF32() && fitHalf(n.model(), scales));
+  table.scales = n.cast(n.reshape(scales, {n.dim(rows), n.dim(blocks)}), halves ? f16 : f32);
   int64_t kind = 0;
   if (zeros) {
     bool packed = n.typeOf(zeros).getElementType().isUnsignedInteger(8);
@@ -65,7 +105,7 @@ std::optional<BlockTable> BlockTable::of(NodeContext &n, Value bytes, Value scal
   }
   table.rows = rows;
   table.width = blocks * size;
-  table.params = {bits, size, kind};
+  table.params = {bits, size, kind, halves};
   return table;
 }
 

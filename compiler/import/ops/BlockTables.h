@@ -24,7 +24,7 @@ public:
 private:
   mlir::Value words, scales, zeros;
   int64_t rows, width;
-  llvm::SmallVector<int64_t, 3> params;
+  llvm::SmallVector<int64_t, 4> params;
 };
 
 } // namespace stint::import

@@ -3,7 +3,7 @@
 // CHECK-LABEL: func.func @main
 // CHECK: %[[ROWS:.*]] = graph.leaf "quantise_rows"(%arg0) params [32, 4] leading 1 {{.*}} -> !graph.tensor<[s0, 144] x i8>
 // CHECK-NOT: "quantise_rows"
-// CHECK: graph.leaf "block_matmul_int8"(%[[ROWS]], %{{.*}}, %{{.*}}) params [4, 32, 0] leading 1 {{.*}} -> !graph.tensor<[s0, 40] x f32>
+// CHECK: graph.leaf "block_matmul_int8"(%[[ROWS]], %{{.*}}, %{{.*}}) params [4, 32, 0, 0] leading 1 {{.*}} -> !graph.tensor<[s0, 40] x f32>
 // CHECK-NOT: "quantise_rows"
 // CHECK: graph.leaf "block_matmul_int8"(%[[ROWS]],
 // CHECK-NOT: "block_matmul"
@@ -13,8 +13,8 @@ module attributes {graph.symbols = [#graph.symbol<"tokens", 0, 8>], graph.files 
     %a = graph.weight "a" <0, 0, 1920, ui32, [40, 12]> : <[40, 12] x ui32>
     %b = graph.weight "b" <0, 1920, 1920, ui32, [40, 12]> : <[40, 12] x ui32>
     %s = graph.weight "s" <0, 3840, 480, f32, [40, 3]> : <[40, 3] x f32>
-    %y = graph.leaf "block_matmul"(%x, %a, %s) params [4, 32, 0] leading 1 : (!graph.tensor<[s0, 96] x f32>, !graph.tensor<[40, 12] x ui32>, !graph.tensor<[40, 3] x f32>) -> !graph.tensor<[s0, 40] x f32>
-    %z = graph.leaf "block_matmul"(%x, %b, %s) params [4, 32, 0] leading 1 : (!graph.tensor<[s0, 96] x f32>, !graph.tensor<[40, 12] x ui32>, !graph.tensor<[40, 3] x f32>) -> !graph.tensor<[s0, 40] x f32>
+    %y = graph.leaf "block_matmul"(%x, %a, %s) params [4, 32, 0, 0] leading 1 : (!graph.tensor<[s0, 96] x f32>, !graph.tensor<[40, 12] x ui32>, !graph.tensor<[40, 3] x f32>) -> !graph.tensor<[s0, 40] x f32>
+    %z = graph.leaf "block_matmul"(%x, %b, %s) params [4, 32, 0, 0] leading 1 : (!graph.tensor<[s0, 96] x f32>, !graph.tensor<[40, 12] x ui32>, !graph.tensor<[40, 3] x f32>) -> !graph.tensor<[s0, 40] x f32>
     return %y, %z : !graph.tensor<[s0, 40] x f32>, !graph.tensor<[s0, 40] x f32>
   }
 }

@@ -23,16 +23,9 @@ inline Integers splatInteger(int32_t x) { return x - Integers{}; }
 constexpr Integers kLane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
 /// x · y + z, with one rounding where the machine has an instruction for it.
-inline Floats multiplyAdd(Floats x, Floats y, Floats z) {
+template <typename V> inline V multiplyAdd(V x, V y, V z) {
 #if defined(__FMA__) || defined(__aarch64__)
   return __builtin_elementwise_fma(x, y, z);
-#else
-  return x * y + z;
-#endif
-}
-inline float multiplyAdd(float x, float y, float z) {
-#if defined(__FMA__) || defined(__aarch64__)
-  return __builtin_fmaf(x, y, z);
 #else
   return x * y + z;
 #endif
