@@ -6,6 +6,7 @@
 // on poison are still checked against the rule table, so that one run lists
 // every unsupported operator.
 #include "compiler/import/Importer.h"
+#include "compiler/import/BlockedWeights.h"
 #include "compiler/import/Decoder.h"
 #include "compiler/import/ImporterImpl.h"
 
@@ -745,6 +746,7 @@ ImportedModel stint::import::importAsItIs(Model &model, const ImportOptions &opt
 
 ImportedModel stint::import::importModel(Model &model, const ImportOptions &options, MLIRContext &context,
                                          Diagnostics &diagnostics) {
+  packBlockedWeights(model);
   bool isDecoder = !options.decoder.plain && hasPast(model);
   return (isDecoder ? importDecoder : importAsItIs)(model, options, context, diagnostics);
 }

@@ -128,6 +128,12 @@ struct Node {
   std::string name, opType, domain;         // domain "ai.onnx" is read as ""
   std::vector<std::string> inputs, outputs; // "" is an omitted one
   std::vector<NodeAttribute> attributes;
+  /// A product by weights in blocks, made by packBlockedWeights; no file says so. Inputs are those of
+  /// com.microsoft.MatMulNBits.
+  struct Blocks {
+    int64_t k, n, bits, size;
+  };
+  std::optional<Blocks> blocks;
   const NodeAttribute *find(llvm::StringRef attribute) const;
   /// The name, or where there is none the first output's.
   llvm::StringRef label() const;

@@ -4,12 +4,14 @@ import sys
 
 import onnxfile
 import support
+import test_decoders
 
 BENCH = support.ROOT / "tools" / "stint-bench" / "stint-bench"
 
 
 def bench(*arguments):
-    return support.run([sys.executable, BENCH, "--build", support.BUILD, *arguments], timeout=600,
+    part = ["generate"] if arguments[0] == "generate" else []
+    return support.run([sys.executable, BENCH, *part, "--build", support.BUILD, *arguments[len(part):]], timeout=600,
                        env={"STINT_MODELS": str(support.MODELS)})
 
 
@@ -42,8 +44,37 @@ def structure():
     return None
 
 
+def generation():
+    """Of a tiny decoder, without peers: every figure is there."""
+    if not test_decoders.GGUF.is_file():
+        raise support.Skipped("no ../shared/data/stories260K.gguf")
+    found = support.folder("bench") / "generation.json"
+    found.unlink(missing_ok=True)
+    done = bench("generate", "--gguf", test_decoders.GGUF, "--rounds", 1, "--json", found, "--peers", "none", "--prompt", 20,
+                 "--contexts", "8,40", "--tokens", 4)
+    if done.returncode == 4:
+        raise support.Skipped(done.text.strip())
+    support.expect(done, 0, "prefill of 20", "at 40, ms a token", "of bandwidth", "| first token")
+    result = json.loads(found.read_text())
+    model, = result["models"]
+    engines = ["stint int8", "stint f32"]
+    for threads in map(str, result["threads"]):
+        for kind in ("prefill", "decode 8", "decode 40"):
+            assert all(model["speeds"][threads][kind][engine] > 0 for engine in engines), model
+        assert all(model["first_token_seconds"][threads][engine] > 0 for engine in engines), model
+    for engine in engines:
+        assert model["peak_bytes"][engine] > 100_000 and model["compile"][engine]["plan_bytes"] > 100_000, model
+    assert model["bytes_per_token"]["weights"] > 100_000 and model["bytes_per_token"]["position"] > 0, model
+    return None
+
+
 def wrong_usage():
-    for arguments, word in ((["--models", "nosuch"], "no model 'nosuch'"), (["--peers", "nosuch"], "no peer 'nosuch'")):
+    for arguments, word in ((["--models", "nosuch"], "no model 'nosuch'"), (["--peers", "nosuch"], "no peer 'nosuch'"),
+                            (["generate", "--models", "nosuch"], "no model 'nosuch'"),
+                            (["generate", "--peers", "nosuch"], "no peer 'nosuch'"),
+                            (["generate", "--contexts", "x"], "numbers"), (["generate", "--tokens", "0"], "at least 1"),
+                            (["generate", "--activations", "f64"], "int8, f32"),
+                            (["generate", "--gguf", "nosuch.gguf"], "isn't there")):
         support.expect(bench(*arguments), 2, word)
 
 
@@ -58,5 +89,6 @@ def run_measured():
 
 def tests():
     yield "structure", structure
+    yield "generation", generation
     yield "wrong-usage", wrong_usage
     yield "run-measured", run_measured

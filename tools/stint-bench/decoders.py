@@ -38,9 +38,9 @@ def need(peer):
     environment.need(*PEERS[peer])
 
 
-def prompt_of(count, vocabulary=1000):
-    """Token ids that differ, the same every time."""
-    return [2 + number * 7919 % (vocabulary - 2) for number in range(count)]
+def prompt_of(count):
+    """Token ids that differ and that any vocabulary has, the same every time."""
+    return [3 + number * 7919 % 499 for number in range(count)]
 
 
 class Stint:
@@ -100,9 +100,10 @@ class LlamaCpp:
         self.sampler = llama_cpp.llama_sampler_init_greedy()
 
     def _read(self, tokens):
-        batch = self.llama.llama_batch_get_one((self.llama.llama_token * len(tokens))(*tokens), len(tokens))
-        if self.llama.llama_decode(self.run, batch):
-            raise Failure("llama_decode failed")
+        memory = (self.llama.llama_token * len(tokens))(*tokens)  # the batch only points to it
+        code = self.llama.llama_decode(self.run, self.llama.llama_batch_get_one(memory, len(tokens)))
+        if code:
+            raise Failure(f"llama_decode: {code}")
         self.chosen.append(self.llama.llama_sampler_sample(self.sampler, self.run, -1))
 
     def begin(self, prompt):

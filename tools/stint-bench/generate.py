@@ -10,6 +10,7 @@ turns: each reads a prompt of --prompt tokens, then the next one, --rounds times
 of --contexts, each generates --tokens tokens and goes back. On one thread and on all. Times are medians.
 In processes of their own: the first token after 16, peak memory, the compiler. docs/performance.md says
 how to read the result. llama-cpp-python has no binaries: the first time, it takes ten minutes to build.
+Exit code 4: numpy can't be had.
 """
 import argparse
 import json
@@ -248,7 +249,11 @@ def main(arguments, machine_limits):
         for name in options.models:  # before anything takes long
             if KNOWN[name]:
                 gguf_of(name, None)
-    environment.need_numpy()
+    try:
+        environment.need_numpy()
+    except environment.Missing as problem:
+        print(f"stint-bench: {problem}", file=sys.stderr)
+        return 4
     peers, reasons = find_peers(options.peers)
     result = {"machine": machine_limits(options.build), "threads": options.threads,
               "peers": {peer: decoders.PEERS[peer][0] for peer in peers}, "peers_left_out": reasons,

@@ -86,16 +86,7 @@ static LogicalResult addBias(NodeContext &n, Value product, size_t input) {
 }
 
 /// A [.., K] times the transpose of B [N, K], which is [N, blocks, bytes].
-static LogicalResult matMulNBits(NodeContext &n) {
-  int64_t k = n.getInt("K", 0), columns = n.getInt("N", 0), bits = n.getInt("bits", 4),
-          size = n.getInt("block_size", 0);
-  (void)n.getInt("accuracy_level", 0); // at least as good as asked for
-  if (k < 1 || columns < 1 || k > INT32_MAX || columns > INT32_MAX || !isBlockSize(size))
-    return n.malformed("K, N and block_size (a power of two, 16 or more) must be positive");
-  if (bits != 2 && bits != 4 && bits != 8)
-    return n.unsupported("bits = " + Twine(bits) + ", other than 2, 4 or 8");
-  if (n.has(4))
-    return n.unsupported("g_idx; export the weights in the order of their groups");
+static LogicalResult multiply(NodeContext &n, int64_t k, int64_t columns, int64_t bits, int64_t size) {
   int64_t blocks = (k + size - 1) / size, bytes = size * bits / 8;
   if (!n.element(1).isUnsignedInteger(8) || n.type(1).getNumElements() != columns * blocks * bytes)
     return n.malformed("B must be " + Twine(columns) + " x " + Twine(blocks) + " blocks of " + Twine(bytes) + " bytes");
@@ -119,6 +110,23 @@ static LogicalResult matMulNBits(NodeContext &n) {
   if (failed(product))
     return failure();
   return addBias(n, *product, 5);
+}
+
+static LogicalResult matMulNBits(NodeContext &n) {
+  int64_t k = n.getInt("K", 0), columns = n.getInt("N", 0), bits = n.getInt("bits", 4),
+          size = n.getInt("block_size", 0);
+  (void)n.getInt("accuracy_level", 0); // at least as good as asked for
+  if (k < 1 || columns < 1 || k > INT32_MAX || columns > INT32_MAX || !isBlockSize(size))
+    return n.malformed("K, N and block_size (a power of two, 16 or more) must be positive");
+  if (bits != 2 && bits != 4 && bits != 8)
+    return n.unsupported("bits = " + Twine(bits) + ", other than 2, 4 or 8");
+  if (n.has(4))
+    return n.unsupported("g_idx; export the weights in the order of their groups");
+  return multiply(n, k, columns, bits, size);
+}
+
+LogicalResult stint::import::multiplyByBlocks(NodeContext &n, const Node::Blocks &blocks) {
+  return multiply(n, blocks.k, blocks.n, blocks.bits, blocks.size);
 }
 
 /// Rows of a table whose last dimension is quantised in blocks. `bits` wide

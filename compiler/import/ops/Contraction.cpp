@@ -48,6 +48,8 @@ FailureOr<Value> stint::import::matmul(NodeContext &n, Value a, Value b) {
 }
 
 static LogicalResult matMul(NodeContext &n) {
+  if (n.node.blocks)
+    return multiplyByBlocks(n, *n.node.blocks);
   auto result = matmul(n, n.in(0), n.in(1));
   if (failed(result))
     return failure();
@@ -56,6 +58,13 @@ static LogicalResult matMul(NodeContext &n) {
 }
 
 static LogicalResult gemm(NodeContext &n) {
+  if (n.node.blocks) {
+    for (StringRef said : {"transA", "transB"}) // and packed accordingly
+      (void)n.getInt(said, 0);
+    for (StringRef said : {"alpha", "beta"})
+      (void)n.getFloat(said, 1);
+    return n.rank(0) == 2 ? multiplyByBlocks(n, *n.node.blocks) : n.malformed("A must be a matrix");
+  }
   if (n.rank(0) != 2 || n.rank(1) != 2)
     return n.malformed("A and B must be matrices");
   Value a = n.in(0), b = n.in(1);

@@ -8,6 +8,8 @@ namespace stint::import {
 
 /// numpy.matmul of two values of one element type, or a report.
 mlir::FailureOr<mlir::Value> matmul(NodeContext &n, mlir::Value a, mlir::Value b);
+/// A node whose weights packBlockedWeights has packed.
+mlir::LogicalResult multiplyByBlocks(NodeContext &n, const Node::Blocks &blocks);
 
 /// Convolves `x` with `weight` [G·O, C, K…] as the node's attributes say (its
 /// operand 0 has the shape of `x`), or reports.
