@@ -8,6 +8,7 @@ gives the bytes of a model. Field numbers are those of onnx.proto.
 import struct
 
 FLOAT, UINT8, INT8, INT32, INT64, STRING, BOOL, FLOAT16, DOUBLE = 1, 2, 3, 6, 7, 8, 9, 10, 11
+UINT4, INT4 = 21, 22
 
 
 def varint(value):

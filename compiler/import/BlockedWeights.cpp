@@ -158,7 +158,7 @@ static std::string addConstant(Model &model, const std::string &name, DataType t
 }
 
 static void pack(Model &model, Node &product, const Matrix &m) {
-  std::string name = product.label().str() + " weights";
+  std::string name = product.outputs[0] + " by packed weights"; // nodes need not have names of their own
   unsigned bits = m.bits(), zero = m.isSigned() ? 1u << (bits - 1) : 0;
   int64_t blocks = m.blocks(), blockBytes = m.block * bits / 8;
   std::vector<uint8_t> numbers = packRows(model.bytes(m.numbers), m, m.width, blocks * m.block, zero);

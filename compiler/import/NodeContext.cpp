@@ -106,6 +106,8 @@ void NodeContext::outKnown(size_t i, Type elementType, Known known) {
   SmallVector<AffineExpr> shape;
   for (int64_t d : known.shape)
     shape.push_back(dim(d));
+  if (!exists(shape))
+    return;
   results[i].type = GraphTensorType::get(shape, elementType);
   results[i].known = std::move(known);
 }

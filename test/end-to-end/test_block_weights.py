@@ -6,7 +6,7 @@ import struct
 
 import onnxfile as onnx
 import support
-from onnxfile import FLOAT, INT64, UINT8
+from onnxfile import FLOAT, INT4, INT8, INT64, UINT4, UINT8
 
 FOLDER = support.folder("block-weights")
 K, MOST = 72, 130  # no multiple of any block but 8
@@ -181,7 +181,91 @@ def alone_or_together(kind):
                     f"{name}: other bits for {count} tokens from {first} with {threads} threads"
 
 
+# How weights come from a DequantizeLinear: element type, block, K, columns, with zero points, along which axis the
+# blocks lie, through which nodes, and whether they stay packed.
+DEQUANTISED = ((INT4, 32, 96, 33, False, 0, "MatMul", True), (UINT4, 16, 40, 20, True, 0, "MatMul", True),
+               (INT4, 64, 100, 17, True, 1, "Transpose", True), (UINT8, 32, 64, 16, False, 1, "Gemm", True),
+               (INT8, 128, 300, 18, True, 0, "Gemm bias", True), (UINT4, 32, 64, 8, True, 1, "Transpose", True),
+               (INT4, 32, 64, 12, True, 1, "Add", False), (INT8, 8, 32, 9, True, 0, "MatMul", False),
+               (INT4, 0, 48, 10, False, 1, "MatMul", False))
+
+
+def dequantised():
+    """Blocked DequantizeLinear in front of a product: right, and packed where a kernel is made for it."""
+    chance = random.Random(11)
+    nodes, inputs, initializers, outputs, wanted, whole = [], [], [], [], {}, {}
+    for i, (kind, block, k, columns, zeros, axis, form, _) in enumerate(DEQUANTISED):
+        bits, signed = (4 if kind in (INT4, UINT4) else 8), kind in (INT4, INT8)
+        low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+        across = form in ("Transpose", "Add") or (form == "Gemm" and axis == 1)  # [columns, K], not [K, columns]
+        count = -(-k // block) if block else 1
+        numbers = [[chance.randint(low, high) for _ in range(k)] for _ in range(columns)]
+        scales = [[Weights.f32(chance.uniform(.01, .2)) for _ in range(count)] for _ in range(columns)]
+        points = [[chance.randint(low, high) for _ in range(count)] for _ in range(columns)]
+
+        def laid(rows, across=across):
+            return [v for row in (rows if across else zip(*rows)) for v in row]
+
+        def packed(values, bits=bits):
+            values = [v & (1 << bits) - 1 for v in values]
+            return bytes(values) if bits == 8 else bytes(a | b << 4 for a, b in zip(values[::2], values[1::2] + [0]))
+
+        def dims(length, across=across, columns=columns):
+            return [columns, length] if across else [length, columns]
+        per_block = dims(count) if block else [columns]
+        initializers += [onnx.tensor(f"w{i}", dims(k), packed(laid(numbers)), kind),
+                         onnx.tensor(f"s{i}", per_block, laid(scales))]
+        if zeros:
+            initializers.append(onnx.tensor(f"z{i}", per_block, packed(laid(points)), kind))
+        nodes.append(onnx.node("DequantizeLinear", [f"w{i}", f"s{i}"] + [f"z{i}"] * zeros, [f"d{i}"], axis=axis,
+                               **({"block_size": block} if block else {})))
+        value = [[(numbers[c][at] - (points[c][at // block if block else 0] if zeros else 0)) *
+                  scales[c][at // block if block else 0] for at in range(k)] for c in range(columns)]
+        if form == "Add":
+            nodes.append(onnx.node("Add", [f"d{i}", "one"], [f"y{i}"]))
+            outputs.append(onnx.value(f"y{i}", dims(k)))
+            wanted[f"y{i}"] = [v + 1 for row in value for v in row]
+            continue
+        x = [[Weights.f32(chance.gauss(0, 1)) for _ in range(k)] for _ in range(3)]
+        inputs.append(onnx.value(f"x{i}", ["t", k]))
+        whole[f"x{i}"] = ((3, k), [v for row in x for v in row])
+        weights = f"d{i}"
+        if form == "Transpose":
+            nodes.append(onnx.node("Transpose", [weights], [f"t{i}"], perm=[1, 0]))
+            weights = f"t{i}"
+        bias = [c / 4 for c in range(columns)] if form == "Gemm bias" else [0] * columns
+        if form == "Gemm bias":
+            initializers.append(onnx.tensor(f"b{i}", [columns], bias))
+        nodes.append(onnx.node(form.split()[0] if form.startswith("Gemm") else "MatMul",
+                               [f"x{i}", weights] + [f"b{i}"] * (form == "Gemm bias"), [f"y{i}"],
+                               **({"transB": 1} if form == "Gemm" else {})))
+        outputs.append(onnx.value(f"y{i}", ["t", columns]))
+        wanted[f"y{i}"] = [sum(a * b for a, b in zip(row, value[c])) + bias[c] for row in x for c in range(columns)]
+    initializers.append(onnx.tensor("one", [], [1.0]))
+    file, plan = FOLDER / "dequantised.onnx", FOLDER / "dequantised.stint"
+    file.write_bytes(onnx.model(nodes, inputs, outputs, initializers, opset=21))
+    support.expect(support.compile_model(file, plan, "--target", support.BOTH, "--dim", "t=1..4"), 0)
+    flags = []
+    for name, (shape, values) in whole.items():
+        support.tensors.write_npy(FOLDER / f"{name}.npy", shape, support.tensors.array.array("f", values))
+        flags += ["--input", f"{name}={FOLDER / name}.npy"]
+    for name in wanted:
+        flags += ["--output", f"{name}={FOLDER / name}.npy"]
+    for program in ([support.RUN], support.qemu("max")):
+        support.expect(support.run([*program, plan, *flags]), 0)
+        for name, values in wanted.items():
+            got = support.tensors.read_npy(FOLDER / f"{name}.npy")[1]
+            worst = max(abs(a - b) for a, b in zip(got, values, strict=True))
+            assert worst <= EXACT * max(map(abs, values)), f"{name} {DEQUANTISED[int(name[1:])]}: off by {worst}"
+    plans = support.expect(support.run([support.STINT, "inspect", plan]), 0).text
+    assert "block_matmul" in plans, plans
+    made = sum(1 for form in DEQUANTISED if form[7])
+    kernels = {word for word in plans.replace("(", " ").split() if word.startswith("block_matmul")}
+    assert len(kernels) >= made, f"only {sorted(kernels)} of {made} products are by packed weights"
+
+
 def tests():
+    yield "dequantised", dequantised
     for kind in ("f32", "int8"):
         for machine in ("x86_64", "aarch64"):
             yield f"{kind}-{machine}", lambda kind=kind, machine=machine: every_form(kind, machine)

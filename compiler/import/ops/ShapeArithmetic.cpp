@@ -32,7 +32,8 @@ private:
   bool transpose();
   bool reduce();
   bool give(Type type, Known known) {
-    if (static_cast<int64_t>(known.elements.size()) > Known::kMaxElements)
+    if (static_cast<int64_t>(known.elements.size()) > Known::kMaxElements ||
+        static_cast<int64_t>(known.shape.size()) > graph::GraphTensorType::kMaxRank)
       return false;
     n.outKnown(0, type, std::move(known));
     return true;
