@@ -403,7 +403,7 @@ static void printText(const import::ImportedModel &model, const Facts &facts, co
     os << "no kernel: folded when compiling, or only a view of other memory\n";
   if (llvm::any_of(model.operators, [&](const auto &use) { return facts.unusedOf(use) > 0; }))
     os << (facts.known ? "not used: " : "not looked at: what it reads is not supported, ")
-       << "no output depends on it, or it is in a branch that is never taken\n";
+       << "no output depends on it, it is in a branch that is never taken, or packed weights stand for it\n";
   if (!model.dynamicDims.empty())
     os << "dynamic dimensions:\n";
   for (const import::DynamicDim &dim : model.dynamicDims) {
