@@ -94,7 +94,41 @@ def runtime():
     support.expect(done, 0, "240 greedy tokens as they should be")
 
 
+def compared(make_model, *lengths):
+    """The compiled decoder's logits beside ONNX Runtime's: models/compare-decoder."""
+    def test():
+        model = make_model()
+        plan = FOLDER / "compared.stint"
+        support.expect(support.compile_model(model, plan, "--target", "host", "--context", "128", "--chunk", "48",
+                                             "--logit-rows", "48"), 0)
+        done = support.run([sys.executable, support.ROOT / "models" / "compare-decoder", model, plan, "--lengths",
+                            ",".join(map(str, lengths))], timeout=600, env={"STINT_MODELS": str(support.MODELS)})
+        if done.returncode == 4:
+            raise support.Skipped(done.text.strip().splitlines()[-1])
+        support.expect(done, 0, f"{lengths[-1]} tokens: differ by")
+        return done.text.strip().splitlines()[-1]
+    return test
+
+
+def story_model(spelling, *flags):
+    def found():
+        folder = FOLDER / f"compared-{spelling}"
+        support.expect(make("--spelling", spelling, *flags, folder=folder), 0)
+        return folder / "model.onnx"
+    return found
+
+
+def packed_model():
+    path = support.MODELS / "smollm2-135m-q4.onnx"
+    if not path.is_file():
+        raise support.Skipped(f"models/fetch {path.name} wasn't run")
+    return path
+
+
 def tests():
+    yield "compared-genai", compared(story_model("genai", "--weights", "float32", "--head-size", "16"), 1, 40, 128)
+    yield "compared-standard", compared(story_model("standard"), 1, 40, 128)
+    yield "compared-smollm2-q4", compared(packed_model, 1, 7, 64)
     yield "genai", structure("genai", ["--weights", "float32"], {
         "GroupQueryAttention": LAYERS, "SimplifiedLayerNormalization": 1, "SkipSimplifiedLayerNormalization": 2 * LAYERS,
         "MatMul": 5 * LAYERS + 1, "Gather": 2}, 21)

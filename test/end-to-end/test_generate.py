@@ -135,6 +135,12 @@ def wrong():
     generate(plain, "--tokens", "1", code=2, words=["is no decoder"])
 
 
+def deadline():
+    """What was said before it stays said; then the reason."""
+    generate(plan_of("genai"), "--tokens", "1", "--max-tokens", "90", "--timeout-ms", "1", code=1,
+             words=["met its deadline", "--timeout-ms"])
+
+
 def contexts():
     """At the end of the context, or of the cache, it ends, and says so."""
     _, _, end = events(plan_of("genai"), "--tokens", "1", "--max-tokens", "1000")
@@ -148,5 +154,5 @@ def contexts():
 def tests():
     for spelling in test_decoders.SPELLINGS:
         yield f"story-{spelling}", story(spelling)
-    for test in (threads_and_prompts, kept, foreign_states, stop_texts, chance, wrong, contexts):
+    for test in (threads_and_prompts, kept, foreign_states, stop_texts, chance, wrong, deadline, contexts):
         yield test.__name__.replace("_", "-"), test

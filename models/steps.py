@@ -1,11 +1,7 @@
 """Steps of a decoder's plan through libstint: pages, positions and rows are given by hand, with Python's standard
 library only."""
 import array
-import os
 
-import support
-
-os.environ.setdefault("STINT_BUILD", str(support.BUILD))
 import libstint
 
 PAGE = 32
