@@ -222,7 +222,7 @@ LogicalResult Importer::importIf(NodeContext &n, Scope &scope, const Opsets &ops
       setResult(node, i, scope, i < results.size() ? results[i] : nullptr);
     return success();
   }
-  if (!(n.type(0).getNumElements() == 1))
+  if (!n.type(0) || !(n.type(0).getNumElements() == 1))
     return n.malformed("its condition must be one boolean");
   if (!nests(n))
     return failure();

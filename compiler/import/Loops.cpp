@@ -113,6 +113,9 @@ LogicalResult Importer::importLoop(NodeContext &n, Scope &scope, const Opsets &o
   for (size_t i = 2; i < n.numInputs(); ++i)
     if (!n.has(i))
       return n.malformed("a carried value is left out");
+  for (size_t i : {0, 1})
+    if (n.has(i) && !n.type(i))
+      return n.malformed("its trip count and condition must be tensors, not sequences or optionals");
   if (llvm::any_of(n.operands, [](Operand *o) { return o && (o->list || o->none); }))
     if (auto unrolled = unrollLoop(n, scope, opsets, depth))
       return *unrolled;
@@ -484,6 +487,9 @@ LogicalResult Importer::importScan(NodeContext &n, Scope &scope, const Opsets &o
   auto outputAxes = list("scan_output_axes", outputs), outputDirections = list("scan_output_directions", outputs);
   if (!inputAxes || !inputDirections || !outputAxes || !outputDirections)
     return n.malformed("needs one axis and direction per scan input and output");
+  for (size_t i = 0; i < n.numInputs(); ++i)
+    if (n.has(i) && !n.type(i))
+      return n.malformed("takes tensors, not sequences or optionals");
   for (size_t i = first; i < n.numInputs(); ++i)
     if (!n.has(i) || n.rank(i) < static_cast<int64_t>(first + (i >= first + states ? 1 : 0)))
       return n.malformed("input " + Twine(i) + " is left out, or has no axis to scan");

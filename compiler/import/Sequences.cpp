@@ -215,6 +215,8 @@ Operand *Importer::knownScalar(StringRef name, AffineExpr value, Type elementTyp
 LogicalResult Importer::importSplitToSequence(NodeContext &n, Scope &scope, const Opsets &, int) {
   if (!n.has(0) || !n.operands[0]->type || n.rank(0) == 0)
     return n.malformed("needs a tensor with an axis to split");
+  if (n.has(1) && (!n.type(1) || !graph::isIndex(n.element(1)) || n.rank(1) > 1))
+    return n.malformed("the sizes of its parts must be integers: one number or a list");
   auto axis = n.axis(n.getInt("axis", 0), n.rank(0));
   if (failed(axis))
     return failure();
