@@ -2,6 +2,7 @@
 // to 25, and onnxruntime's contrib operator MatMulNBits.
 #include "compiler/import/BlockedWeights.h"
 
+#include "compiler/import/ops/BlockTables.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -10,9 +11,6 @@
 
 using namespace stint;
 using namespace stint::import;
-
-/// Blocks that the kernels know.
-constexpr int64_t kMinBlock = 16, kMaxBlock = 256;
 
 namespace {
 
@@ -61,10 +59,6 @@ struct Matrix {
 static bool isOf(const Node *node, llvm::StringRef type) {
   return node && node->domain.empty() && node->opType == type && node->outputs.size() == 1;
 }
-static int64_t intOr(const Node &node, llvm::StringRef name, int64_t otherwise) {
-  const NodeAttribute *a = node.find(name);
-  return a ? a->i : otherwise;
-}
 static bool hasFloat(const Node &node, llvm::StringRef name, float value) {
   const NodeAttribute *a = node.find(name);
   return !a || a->f == value;
@@ -80,17 +74,17 @@ static std::optional<Matrix> matrixOf(const Names &names, const Node &product, b
     transposed = !transposed;
     maker = names.maker(*maker, 0);
   }
-  if (!isOf(maker, "DequantizeLinear") || intOr(*maker, "output_dtype", 0))
+  if (!isOf(maker, "DequantizeLinear") || maker->intOr("output_dtype", 0))
     return std::nullopt;
   const Tensor *numbers = names.constant(*maker, 0), *scales = names.constant(*maker, 1),
                *zeros = names.constant(*maker, 2);
   bool hasZeros = maker->inputs.size() > 2 && !maker->inputs[2].empty();
   if (!numbers || !scales || hasZeros != (zeros != nullptr) || numbers->dims.size() != 2)
     return std::nullopt;
-  int64_t axis = intOr(*maker, "axis", 1), along = transposed ? 1 : 0;
+  int64_t axis = maker->intOr("axis", 1), along = transposed ? 1 : 0;
   Matrix m;
   m.transposed = transposed;
-  m.block = intOr(*maker, "block_size", 0);
+  m.block = maker->intOr("block_size", 0);
   m.width = numbers->dims[along];
   m.rows = numbers->dims[1 - along];
   if (m.block < kMinBlock || m.block > kMaxBlock || m.block % kMinBlock || (axis != along && axis != along - 2))
@@ -220,9 +214,9 @@ static std::vector<std::pair<Node *, Matrix>> findProducts(Model &model) {
     bool gemm = isOf(&node, "Gemm");
     if (!gemm && !isOf(&node, "MatMul"))
       continue;
-    if (gemm && (intOr(node, "transA", 0) || !hasFloat(node, "alpha", 1) || !hasFloat(node, "beta", 1)))
+    if (gemm && (node.intOr("transA", 0) || !hasFloat(node, "alpha", 1) || !hasFloat(node, "beta", 1)))
       continue;
-    auto matrix = matrixOf(names, node, gemm && intOr(node, "transB", 0));
+    auto matrix = matrixOf(names, node, gemm && node.intOr("transB", 0));
     if (!matrix)
       continue;
     const Tensor *bias = names.constant(node, 2);

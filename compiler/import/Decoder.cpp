@@ -134,11 +134,6 @@ bool TokenIntroduction::findLayers() {
   return true;
 }
 
-static int64_t intOr(const Node &node, StringRef name, int64_t otherwise) {
-  const NodeAttribute *a = node.find(name);
-  return a ? a->i : otherwise;
-}
-
 /// What paged attention does not do.
 bool TokenIntroduction::checkNode(const Layer &layer) {
   const Node &node = *layer.node;
@@ -152,7 +147,7 @@ bool TokenIntroduction::checkNode(const Layer &layer) {
   if (layer.grouped && !at(node.inputs, 10).empty())
     return blockAt(node, "has a bias");
   for (StringRef name : {"left_window_size", "right_window_size"})
-    if (intOr(node, name, -1) >= 0)
+    if (node.intOr(name, -1) >= 0)
       return blockAt(node, "has a " + name);
   for (StringRef name : {"k_quant_type", "v_quant_type"})
     if (const NodeAttribute *type = node.find(name); type && type->s != "NONE")
@@ -306,13 +301,13 @@ bool TokenIntroduction::prove(Layer &layer) {
   const Node &node = *layer.node;
   auto one = [](Lengths) -> int64_t { return 1; };
   if (!layer.grouped) {
-    bool causal = intOr(node, "is_causal", 0);
+    bool causal = node.intOr("is_causal", 0);
     StringRef name = at(node.inputs, 3);
     if (name.empty())
       return causal || blockAt(node, "sees later tokens: it has neither is_causal nor a mask");
     return proveMask(layer, name, causal);
   }
-  layer.window = std::max<int64_t>(intOr(node, "local_window_size", -1), 0);
+  layer.window = std::max<int64_t>(node.intOr("local_window_size", -1), 0);
   auto last = [](Lengths l, int64_t) { return static_cast<double>(l.past + l.fresh - 1); };
   auto all = [](Lengths l, int64_t) { return static_cast<double>(l.past + l.fresh); };
   auto place = [](Lengths l, int64_t i) { return static_cast<double>(l.past + i); };
@@ -424,7 +419,7 @@ void TokenIntroduction::rewriteNode(Layer &layer) {
                                  name == "do_rotary" || name == "rotary_interleaved")
       paged.attributes.push_back(a);
   bool grouped = layer.grouped;
-  paged.attributes.push_back(integer("num_heads", intOr(node, grouped ? "num_heads" : "q_num_heads", 0)));
+  paged.attributes.push_back(integer("num_heads", node.intOr(grouped ? "num_heads" : "q_num_heads", 0)));
   paged.attributes.push_back(integer("kv_num_heads", layer.heads));
   paged.attributes.push_back(integer("window", layer.window));
   node = std::move(paged);

@@ -41,6 +41,11 @@ const NodeAttribute *Node::find(llvm::StringRef attribute) const {
   return nullptr;
 }
 
+int64_t Node::intOr(llvm::StringRef attribute, int64_t otherwise) const {
+  const NodeAttribute *a = find(attribute);
+  return a ? a->i : otherwise;
+}
+
 llvm::StringRef Node::label() const {
   if (!name.empty())
     return name;

@@ -135,6 +135,7 @@ struct Node {
   };
   std::optional<Blocks> blocks;
   const NodeAttribute *find(llvm::StringRef attribute) const;
+  int64_t intOr(llvm::StringRef attribute, int64_t otherwise) const;
   /// The name, or where there is none the first output's.
   llvm::StringRef label() const;
 };

@@ -20,6 +20,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "models"))
 import environment
+from processes import Failure
 
 NUMPY = "numpy==2.4.6"
 PEERS = {"llama.cpp": ["llama-cpp-python==0.3.36", NUMPY],
@@ -28,10 +29,6 @@ MODULES = {"llama.cpp": "llama_cpp", "onnxruntime-genai": "onnxruntime_genai"}
 
 # The same model for each: a GGUF file, a folder as onnxruntime-genai reads it, a plan.
 Files = collections.namedtuple("Files", "gguf folder plan")
-
-
-class Failure(Exception):
-    pass
 
 
 def need(peer):

@@ -17,37 +17,18 @@ import json
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import time
 
 import decoders
 import environment
 import report
+from processes import Failure, command, last_json, machine_limits, measured
 
 ROOT = decoders.HERE.parents[1]
-SYNTHETIC = "synthetic-llama-1b"
-KNOWN = {"smollm2-135m": "smollm2-135m-instruct.gguf", SYNTHETIC: None}
+KNOWN = {"smollm2-135m": "smollm2-135m-instruct.gguf", "synthetic-llama-1b": None}  # None: made here
 FIRST_PROMPT = 16  # tokens in front of the first token of a process
 KV_TYPE = "f16"  # as the peers'
-
-
-class Failure(Exception):
-    pass
-
-
-def command(*parts):
-    done = subprocess.run([str(part) for part in parts], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    if done.returncode:
-        raise Failure(f"{' '.join(map(str, parts[:3]))} ...: exit code {done.returncode}: {done.stderr.strip()[-300:]}")
-
-
-def measured(*parts):
-    """Runs a command below run-measured: what that says, and what the command printed."""
-    done = subprocess.run([str(options.build / "bin" / "run-measured"), *map(str, parts)], capture_output=True, text=True)
-    if done.returncode:
-        raise Failure(f"{' '.join(map(str, parts[:3]))} ...: exit code {done.returncode}: {done.stderr.strip()[-300:]}")
-    return json.loads(done.stdout), done.stderr
 
 
 def gguf_of(name, folder):
@@ -75,8 +56,9 @@ def onnx_of(gguf, folder):
 
 def compiled(files, activations, context, result):
     """A plan for this machine; notes in result what it took."""
-    spent, _ = measured(options.build / "bin" / "stint", "compile", files.folder / "model.onnx", "-o", files.plan, "-q",
-                        "--target", "host", "--activations", activations, "--kv-type", KV_TYPE, "--context", context)
+    spent, _ = measured(options.build, options.build / "bin" / "stint", "compile", files.folder / "model.onnx", "-o",
+                        files.plan, "-q", "--target", "host", "--activations", activations, "--kv-type", KV_TYPE,
+                        "--context", context)
     result["compile"][f"stint {activations}"] = {
         "seconds": spent["seconds"], "peak_bytes": spent["peak_bytes"], "plan_bytes": files.plan.stat().st_size}
 
@@ -143,10 +125,9 @@ def first_tokens(files, plans, peers, threads, context, result):
     seconds, peak = {}, {}
     for _ in range(max(3, options.rounds)):
         for name, parts in (ours | theirs).items():
-            spent, text = measured(*parts)
+            spent, text = measured(options.build, *parts)
             if name in theirs:
-                line = [line for line in text.splitlines() if line.startswith('{"ready')][-1]
-                spent["seconds"] = json.loads(line)["first_token_seconds"]
+                spent["seconds"] = last_json(text)["first_token_seconds"]
             seconds.setdefault(name, []).append(spent["seconds"])
             peak[name] = max(peak.get(name, 0), spent["peak_bytes"])
     return {name: statistics.median(values) for name, values in seconds.items()}, peak
@@ -242,7 +223,7 @@ def parse(arguments):
     return result
 
 
-def main(arguments, machine_limits):
+def main(arguments):
     global options
     options = parse(arguments)
     if not options.gguf:

@@ -9,9 +9,6 @@ using namespace stint;
 using namespace stint::import;
 using graph::GraphTensorType;
 
-/// What the kernels are made for.
-static constexpr int64_t kMinBlock = 16, kMaxBlock = 256;
-
 /// What a value reads in the same order of elements.
 static Value behindReshapes(Value value) {
   while (auto reshape = value.getDefiningOp<graph::ReshapeOp>())
@@ -24,11 +21,16 @@ static bool isConstant(Value value) {
   return op && isa<graph::WeightOp, graph::ConstantOp>(op);
 }
 
+/// Whether a weight's elements are in the order of its file, and of its type.
+static bool liesAsInFile(graph::WeightOp weight) {
+  return llvm::all_of(weight.getSteps(),
+                      [](Attribute step) { return cast<graph::StepAttr>(step).getKind() == "reshape"; });
+}
+
 /// The bytes of a weight that lie as in its file, read as something else.
 static Value reread(NodeContext &n, Value value, Type type, ArrayRef<int64_t> shape) {
   auto weight = behindReshapes(value).getDefiningOp<graph::WeightOp>();
-  auto isReshape = [](Attribute step) { return cast<graph::StepAttr>(step).getKind() == "reshape"; };
-  if (!weight || !llvm::all_of(weight.getSteps(), isReshape))
+  if (!weight || !liesAsInFile(weight))
     return {};
   graph::ExtentAttr extent = weight.getExtent();
   int64_t bytes = graph::elementBytes(type);
@@ -64,9 +66,8 @@ static bool fitHalf(const Model &model, Value value) {
            });
   }
   auto weight = cast<graph::WeightOp>(op);
-  auto isReshape = [](Attribute step) { return cast<graph::StepAttr>(step).getKind() == "reshape"; };
   graph::ExtentAttr extent = weight.getExtent();
-  if (!extent.getType().isF32() || !llvm::all_of(weight.getSteps(), isReshape))
+  if (!extent.getType().isF32() || !liesAsInFile(weight))
     return false;
   Tensor tensor;
   tensor.file = static_cast<size_t>(extent.getFile()) == model.files.size() ? Tensor::kInline : extent.getFile();

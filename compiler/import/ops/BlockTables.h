@@ -7,6 +7,9 @@
 
 namespace stint::import {
 
+/// Sizes of blocks that the kernels are made for: multiples of the least.
+inline constexpr int64_t kMinBlock = 16, kMaxBlock = 256;
+
 class BlockTable {
 public:
   /// `bytes`: `rows` rows of `blocks` blocks of `size` unsigned numbers, packed
