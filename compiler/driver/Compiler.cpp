@@ -11,11 +11,13 @@
 #include "compiler/driver/TextStage.h"
 #include "compiler/serialise/FileWriter.h"
 #include "dialects/Graph/Decoder.h"
+#include "dialects/Graph/GraphDialect.h"
 #include "dialects/Graph/Locations.h"
 #include "dialects/Graph/Shapes.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ThreadPool.h"
@@ -64,6 +66,7 @@ private:
   bool passes(llvm::StringRef stage, Add add);
   bool runPasses(ModuleOp module, llvm::StringRef stage, Add add);
   bool fold();
+  void leaveOutVariants();
   void planContract();
   void noteLostProfiles();
   bool checkConstants();
@@ -131,6 +134,7 @@ bool Compilation::work() {
     return false;
   if (options.emit == Emit::Graph)
     return emitText();
+  leaveOutVariants();
   if (!passes("layouts", addLayoutPasses) || !passes("fusion", addFusionPasses) ||
       !passes("schedule", addSchedulePasses))
     return false;
@@ -175,6 +179,15 @@ bool Compilation::work() {
     return fail(code.takeError());
   codeContract(*code);
   return writeFile(std::move(*code));
+}
+
+/// Variants for the sake of a leaf that the model doesn't have.
+void Compilation::leaveOutVariants() {
+  llvm::StringSet<> leaves;
+  model.module->walk([&](graph::LeafOp leaf) { leaves.insert(leaf.getName()); });
+  llvm::erase_if(variants, [&](const target::Variant &variant) {
+    return !variant.onlyFor.empty() && !leaves.contains(variant.onlyFor);
+  });
 }
 
 /// A tokenizer may not name tokens that the model gives no logits for.

@@ -30,7 +30,7 @@ struct FamilyRow {
 struct VariantRow {
   StringRef family, name;
   int64_t vectorBytes, vectorRegisters, l1, l2;
-  StringRef tune, features;
+  StringRef tune, features, leaf;
 };
 
 constexpr Machine X86_64 = Machine::x86_64, AARCH64 = Machine::aarch64;
@@ -43,8 +43,8 @@ const FamilyRow familyRows[] = {
 #include "compiler/target/targets.def"
 };
 const VariantRow variantRows[] = {
-#define STINT_VARIANT(family, name, vectorBytes, vectorRegisters, l1, l2, tune, features)                              \
-  {family, name, vectorBytes, vectorRegisters, l1, l2, tune, features},
+#define STINT_VARIANT(family, name, vectorBytes, vectorRegisters, l1, l2, tune, features, leaf)                        \
+  {family, name, vectorBytes, vectorRegisters, l1, l2, tune, features, leaf},
 #include "compiler/target/targets.def"
 };
 
@@ -93,6 +93,7 @@ Variant fromRow(const VariantRow &row) {
   variant.triple = family.triple.str();
   variant.cpu = family.machine == Machine::x86_64 ? "x86-64" : "generic";
   variant.tune = row.tune.str();
+  variant.onlyFor = row.leaf.str();
   variant.l1Bytes = row.l1 * 1024;
   variant.l2Bytes = row.l2 * 1024;
   SmallVector<StringRef> names;
@@ -226,10 +227,12 @@ Expected<std::vector<Variant>> stint::target::resolve(StringRef targets, StringR
       StringRef name = cpuNames[i].trim();
       auto known = llvm::find_if(defaults, [&](const Variant &v) { return v.name == name; });
       std::optional<Variant> variant;
-      if (known != defaults.end())
+      if (known != defaults.end()) {
         variant = *known;
-      else
+        variant->onlyFor.clear();
+      } else {
         variant = fromCpu(*family, name);
+      }
       if (!variant)
         continue;
       cpuUsed[i] = true;

@@ -32,6 +32,8 @@ struct Variant {
   /// Bytes of a vector register and how many there are.
   int64_t vectorBytes;
   int64_t vectorRegisters;
+  /// The leaf that a model must have for this variant to be worth its code, if any.
+  std::string onlyFor;
   /// A fused multiply-add instruction exists.
   bool hasFma;
   /// Conversions between f16 and f32 are instructions.

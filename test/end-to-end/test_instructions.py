@@ -17,6 +17,9 @@ MUST = {
     "v4": [r"vfmadd\w+ps\s.*%zmm"],
     "neon": [r"fmla\s+v\d+\.4s"],
 }
+# What multiplies numbers of 8 bits in a model of block weights.
+MUST_INTEGERS = {"v2": "pmaddwd", "v3": "vpmaddubsw", "v4": "vpmaddubsw", "vnni": "vpdpbusd.*%zmm",
+                 "neon": r"smull2?\s", "dotprod": r"sdot\s", "i8mm": r"smmla\s"}
 MUST_NOT = {"v2": r"%ymm|%zmm|vfmadd", "v3": r"%zmm|%k[0-7]"}
 
 
@@ -69,9 +72,20 @@ def instructions(model):
                 bad = [line for line in until_return(text, entries) if re.search(must_not, line)]
                 assert not bad, f"variant {name} uses {bad[:3]}"
             found.append(name)
-        assert len(found) >= 6, f"only {found}"
+        assert len(found) == 6, f"variants {found}"
         return ", ".join(found)
     return test
+
+
+def integers():
+    """Variants that are there for block weights alone are in a plan that has them, with their instructions."""
+    import test_block_weights
+    found = {name: disassemble(code, machine, name)
+             for name, machine, code, _ in support.PlanFile(test_block_weights.plan("int8").path).variants()}
+    assert found.keys() == MUST_INTEGERS.keys(), f"variants {', '.join(found)}"
+    for name, text in found.items():
+        assert re.search(MUST_INTEGERS[name], text), f"variant {name} has no {MUST_INTEGERS[name]}"
+    return ", ".join(found)
 
 
 def no_duplicates():
@@ -87,4 +101,5 @@ def tests():
     for model in support.CASES:
         if model != "ppocr-v2-cls":
             yield f"{model}/variants", instructions(model)
+    yield "block-weights/variants", integers
     yield "one-set-of-weights", no_duplicates

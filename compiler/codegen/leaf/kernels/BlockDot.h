@@ -19,8 +19,10 @@
 namespace stint::leaf {
 
 /// Rows that are multiplied at once.
-#if defined(__AVX512F__) || defined(__ARM_FEATURE_DOTPROD)
+#if defined(__AVX512F__)
 constexpr int kDotRows = 6;
+#elif defined(__ARM_FEATURE_DOTPROD) && !defined(__ARM_FEATURE_MATMUL_INT8)
+constexpr int kDotRows = 5;
 #else
 constexpr int kDotRows = 4;
 #endif
@@ -136,46 +138,120 @@ inline void dotBlock(const uint32_t *words, int64_t count, const QuantisedBlock 
 
 #elif defined(__ARM_FEATURE_DOTPROD)
 
+/// Four words of 4 columns as signed bytes: the numbers themselves, or those of
+/// 8 bits without 128.
+template <int bits, int half> inline uint32x4_t signedBytes(uint32x4_t v) {
+  if constexpr (bits == 8)
+    return veorq_u32(v, vdupq_n_u32(kFlip));
+  else if constexpr (half)
+    return vreinterpretq_u32_u8(vshrq_n_u8(vreinterpretq_u8_u32(v), 4));
+  else
+    return vandq_u32(v, vdupq_n_u32(0x0f0f0f0fu));
+}
+
+template <int lane> struct Lane {
+  static constexpr int value = lane;
+};
+
+/// Of a register of 16 numbers of a row, each word is a factor.
 template <int bits, int rows>
-inline void dotBlock(const uint32_t *words, int64_t count, const QuantisedBlock (&x)[rows], Ints (&sums)[rows]) {
-  constexpr int kHalves = 8 / bits;
+inline void dotWords(const uint32_t *words, int64_t count, const QuantisedBlock (&x)[rows], Ints (&sums)[rows]) {
+  constexpr int kWords = bits / 2; // of a column, for sixteen numbers
   int32x4_t totals[rows][4];
 #pragma unroll
   for (int r = 0; r < rows; ++r)
 #pragma unroll
     for (int c = 0; c < 4; ++c)
       totals[r][c] = vdupq_n_s32(0);
-  for (int64_t w = 0; w < count; ++w) {
-    int32x4_t numbers[rows];
+  // Blocks are multiples of sixteen numbers.
+  for (int64_t w = 0; w < count; w += kWords) {
+    int8x16_t numbers[rows];
 #pragma unroll
     for (int r = 0; r < rows; ++r)
-      numbers[r] = vdupq_n_s32(x[r].four(kHalves * w));
+      numbers[r] = vld1q_s8(x[r].numbers(16 * (w / kWords)));
+    auto add = [&](uint32x4_t factors, int c, auto lane) {
+#pragma unroll
+      for (int r = 0; r < rows; ++r)
+        totals[r][c] = vdotq_laneq_s32(totals[r][c], vreinterpretq_s8_u32(factors), numbers[r], decltype(lane)::value);
+    };
 #pragma unroll
     for (int c = 0; c < 4; ++c) {
-      uint32x4_t v = vld1q_u32(words + w * kPanel + 4 * c);
-      int8x16_t first =
-          vreinterpretq_s8_u32(bits == 8 ? veorq_u32(v, vdupq_n_u32(kFlip)) : vandq_u32(v, vdupq_n_u32(0x0f0f0f0fu)));
-#pragma unroll
-      for (int r = 0; r < rows; ++r)
-        totals[r][c] = vdotq_s32(totals[r][c], first, vreinterpretq_s8_s32(numbers[r]));
-    }
-    if constexpr (kHalves == 2) {
-#pragma unroll
-      for (int r = 0; r < rows; ++r)
-        numbers[r] = vdupq_n_s32(x[r].four(kHalves * w + 1));
-#pragma unroll
-      for (int c = 0; c < 4; ++c) {
-        uint8x16_t v = vreinterpretq_u8_u32(vld1q_u32(words + w * kPanel + 4 * c));
-        int8x16_t second = vreinterpretq_s8_u8(vshrq_n_u8(v, 4));
-#pragma unroll
-        for (int r = 0; r < rows; ++r)
-          totals[r][c] = vdotq_s32(totals[r][c], second, vreinterpretq_s8_s32(numbers[r]));
+      const uint32_t *at = words + w * kPanel + 4 * c;
+      if constexpr (bits == 4) {
+        uint32x4_t first = vld1q_u32(at), second = vld1q_u32(at + kPanel);
+        add(signedBytes<4, 0>(first), c, Lane<0>());
+        add(signedBytes<4, 1>(first), c, Lane<1>());
+        add(signedBytes<4, 0>(second), c, Lane<2>());
+        add(signedBytes<4, 1>(second), c, Lane<3>());
+      } else {
+        add(signedBytes<8, 0>(vld1q_u32(at)), c, Lane<0>());
+        add(signedBytes<8, 0>(vld1q_u32(at + kPanel)), c, Lane<1>());
+        add(signedBytes<8, 0>(vld1q_u32(at + 2 * kPanel)), c, Lane<2>());
+        add(signedBytes<8, 0>(vld1q_u32(at + 3 * kPanel)), c, Lane<3>());
       }
     }
   }
 #pragma unroll
   for (int r = 0; r < rows; ++r)
     __builtin_memcpy(&sums[r], totals[r], sizeof sums[r]);
+}
+
+#if defined(__ARM_FEATURE_MATMUL_INT8)
+
+/// Two rows and two columns a multiplication, eight numbers of each: those of a
+/// word of 4 bits, or of two words of 8, in the order in which the rows lie.
+template <int bits, int rows>
+inline void multiplyWords(const uint32_t *words, int64_t count, const QuantisedBlock (&x)[rows], Ints (&sums)[rows]) {
+  constexpr int kWords = bits / 4; // of a column, for eight numbers
+  int32x4_t totals[rows / 2][8];
+#pragma unroll
+  for (int r = 0; r < rows / 2; ++r)
+#pragma unroll
+    for (int c = 0; c < 8; ++c)
+      totals[r][c] = vdupq_n_s32(0);
+  // Blocks are multiples of two words.
+  for (int64_t w = 0; w < count; w += kWords) {
+    int8x16_t numbers[rows / 2];
+#pragma unroll
+    for (int r = 0; r < rows / 2; ++r)
+      numbers[r] =
+          vcombine_s8(vld1_s8(x[2 * r].numbers(8 * (w / kWords))), vld1_s8(x[2 * r + 1].numbers(8 * (w / kWords))));
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+      const uint32_t *at = words + w * kPanel + 4 * c;
+      uint32x4_t first = signedBytes<bits, 0>(vld1q_u32(at));
+      uint32x4_t second = signedBytes<bits, 1>(vld1q_u32(at + (kWords - 1) * kPanel));
+      int8x16_t left = vreinterpretq_s8_u32(vzip1q_u32(first, second));
+      int8x16_t right = vreinterpretq_s8_u32(vzip2q_u32(first, second));
+#pragma unroll
+      for (int r = 0; r < rows / 2; ++r) {
+        totals[r][2 * c] = vmmlaq_s32(totals[r][2 * c], numbers[r], left);
+        totals[r][2 * c + 1] = vmmlaq_s32(totals[r][2 * c + 1], numbers[r], right);
+      }
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < rows; ++r) {
+    int32x4_t columns[4];
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+      int64x2_t left = vreinterpretq_s64_s32(totals[r / 2][2 * c]),
+                right = vreinterpretq_s64_s32(totals[r / 2][2 * c + 1]);
+      columns[c] = vreinterpretq_s32_s64(r % 2 ? vzip2q_s64(left, right) : vzip1q_s64(left, right));
+    }
+    __builtin_memcpy(&sums[r], columns, sizeof sums[r]);
+  }
+}
+
+#endif
+
+template <int bits, int rows>
+inline void dotBlock(const uint32_t *words, int64_t count, const QuantisedBlock (&x)[rows], Ints (&sums)[rows]) {
+#if defined(__ARM_FEATURE_MATMUL_INT8)
+  if constexpr (rows % 2 == 0)
+    return multiplyWords<bits, rows>(words, count, x, sums);
+#endif
+  dotWords<bits, rows>(words, count, x, sums);
 }
 
 #elif defined(__aarch64__)

@@ -28,10 +28,11 @@ struct QuantisedBlock {
     __builtin_memcpy(&value, piece + 4, sizeof value);
     return value;
   }
+  const int8_t *numbers(int64_t i) const { return reinterpret_cast<const int8_t *>(piece + kHeader + i); }
   /// Four numbers, as a word.
   int32_t four(int64_t i) const {
     int32_t value;
-    __builtin_memcpy(&value, piece + kHeader + 4 * i, sizeof value);
+    __builtin_memcpy(&value, numbers(4 * i), sizeof value);
     return value;
   }
 };
