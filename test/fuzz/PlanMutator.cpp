@@ -3,6 +3,7 @@
 #include "PlanMutator.h"
 
 #include "PlanFile.h"
+#include "decoder_plan.h"
 #include "plan_generated.h"
 #include "runtime/schema/version.h"
 
@@ -45,7 +46,7 @@ public:
     if (plan.entries.empty())
       plan.entries.push_back(std::make_unique<fb::EntryT>());
     fb::EntryT &entry = *plan.entries[below(random, plan.entries.size())];
-    switch (below(random, 16)) {
+    switch (below(random, 17)) {
     case 0:
       if (auto *symbol = change(plan.symbols, [](fb::SymbolT &s) { return s; }))
         value(below(random, 2) ? symbol->lower : symbol->upper);
@@ -59,8 +60,14 @@ public:
     case 3:
       if (below(random, 2))
         value(entry.register_count);
-      else if (auto *state = change(entry.states, [](fb::StateT &s) { return s; }))
-        value(state->size);
+      else if (auto *state = change(entry.states, [](fb::StateT &s) { return s; })) {
+        if (below(random, 2))
+          value(state->size);
+        else if (below(random, 4))
+          element(state->dims);
+        else
+          state->type = static_cast<fb::ElementType>(below(random, 28));
+      }
       break;
     case 4:
       buffer(entry);
@@ -86,6 +93,9 @@ public:
       break;
     case 14:
       code();
+      break;
+    case 15:
+      decoder();
       break;
     default:
       if (below(random, 4) == 0)
@@ -307,6 +317,18 @@ private:
     }
   }
 
+  void decoder() {
+    if (!plan.decoder)
+      plan.decoder = std::make_unique<fb::DecoderT>();
+    else if (below(random, 16) == 0)
+      return plan.decoder.reset();
+    fb::DecoderT &decoder = *plan.decoder;
+    uint32_t *fields[] = {&decoder.entry,      &decoder.token_ids, &decoder.positions, &decoder.sequences,
+                          &decoder.pages,      &decoder.rows,      &decoder.logits,    &decoder.page_size,
+                          &decoder.page_count, &decoder.context,   &decoder.tokenizer, &decoder.chat};
+    value(*fields[below(random, std::size(fields))]);
+  }
+
   void code() {
     if (below(random, 2)) {
       if (auto *kernel = change(plan.kernels, [](fb::KernelT &k) { return k; })) {
@@ -487,6 +509,16 @@ std::vector<uint8_t> firstPlan() {
   for (size_t i = 0; i < tail.size(); ++i)
     tail[i] = static_cast<uint8_t>(i % 8 ? 0 : i / 8);
   return compact({builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()}, tail);
+}
+
+std::vector<uint8_t> decoderPlan() {
+  std::unique_ptr<fb::PlanT> plan = test::decoderPlan({4, 3, 3, 12, 4, 6, 9});
+  plan->kernels.resize(1);
+  plan->variants[0]->entries = {0};
+  plan->entries[0]->dispatches[0]->kernel = 0;
+  plan->weights.clear();
+  plan->weight_hashes.clear();
+  return compact(test::packPlan(*plan), std::vector<uint8_t>(64));
 }
 
 } // namespace stint::fuzz

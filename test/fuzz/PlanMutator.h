@@ -17,6 +17,9 @@ size_t mutatePlan(uint8_t *data, size_t size, size_t limit, unsigned seed);
 /// bounds, a branch, a loop, a copy and a value read from memory.
 std::vector<uint8_t> firstPlan();
 
+/// Another, with a decoder.
+std::vector<uint8_t> decoderPlan();
+
 } // namespace stint::fuzz
 
 #endif
