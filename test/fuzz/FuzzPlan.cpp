@@ -61,7 +61,7 @@ int32_t touch(const stint_dispatch *dispatch, const stint_workgroup *group) {
 void format(const stint_status &status, const stint_model *model) {
   char text[64];
   check(status.text != nullptr, "a status without a text");
-  check(status.code >= STINT_OK && status.code <= STINT_STATUS_OVERFLOW, "an unknown status");
+  check(status.code >= STINT_OK && status.code <= STINT_STATUS_FULL, "an unknown status");
   stint_status_format(&status, model, text, sizeof(text));
 }
 
