@@ -33,6 +33,8 @@ public:
   void run() {
     for (Operation &op : llvm::make_early_inc_range(function.getBody().front()))
       visit(&op);
+    for (auto gather : function.getBody().front().getOps<GatherOp>())
+      tie(gather);
     // Weights that every user asked for in another layout.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
       if (isa<WeightOp, ConstantOp>(op) && op.use_empty())
@@ -199,6 +201,29 @@ private:
     LayoutAttr layout = followOperands(op);
     setResults(op, layout);
     weightsLike(op, layout);
+  }
+
+  /// A table whose rows are gathered lies like the matrix of its shape that is
+  /// multiplied with: where both have the same values, as tied embeddings do, the
+  /// plan's writer then finds the same bytes. A gathered row takes more lines of
+  /// the cache, which is nothing beside a product that reads all of them.
+  void tie(GatherOp gather) {
+    constexpr int64_t kWorthIt = 16 << 10; // elements
+    auto table = gather.getInput().getDefiningOp<WeightOp>();
+    if (!table)
+      return;
+    GraphTensorType type = tensorType(table);
+    if (type.getRank() != 2 || type.getLayout() || *type.getStaticDim(0) * *type.getStaticDim(1) < kWorthIt ||
+        !llvm::all_of(table->getUsers(), [](Operation *user) { return isa<GatherOp>(user); }))
+      return;
+    for (auto matmul : function.getBody().front().getOps<MatMulOp>()) {
+      GraphTensorType other = tensorType(matmul.getRhs());
+      if (matmul.getRhs().getDefiningOp<WeightOp>() && other.getLayout() &&
+          other.getElementType() == type.getElementType() && other.getShape().size() == 2 &&
+          other.getDim(0) == type.getDim(1) && other.getDim(1) == type.getDim(0))
+        return table.getResult().setType(
+            type.withLayout(LayoutAttr::get(builder.getContext(), {0, 1}, 0, other.getLayout().getTileSize())));
+    }
   }
 
   func::FuncOp function;

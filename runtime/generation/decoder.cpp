@@ -12,6 +12,8 @@ using namespace stint;
 
 namespace {
 
+constexpr uint32_t maxSequences = 65536; // of a generator
+
 const Decoder *decoderOf(const stint_model *model) {
   return model && !model->plan.decoder.empty() ? &model->plan.decoder[0] : nullptr;
 }
@@ -90,8 +92,9 @@ Status create(stint_session *session, const stint_generator_options *given, stin
   if (session->entryIndex != decoder->entry)
     return failure(STINT_STATUS_INVALID_ARGUMENT, "the session runs entry %a, the decoder is entry %b",
                    session->entryIndex, decoder->entry);
-  if (options.max_sequences > 65536)
-    return failure(STINT_STATUS_INVALID_ARGUMENT, "max_sequences is %a, the most is 65536", options.max_sequences);
+  if (options.max_sequences > maxSequences)
+    return failure(STINT_STATUS_INVALID_ARGUMENT, "max_sequences is %a, the most is %b", options.max_sequences,
+                   maxSequences);
   const Entry &entry = *session->entry;
   StepSymbols symbols(*decoder, entry);
   GeneratorPlan plan = {};
@@ -100,6 +103,8 @@ Status create(stint_session *session, const stint_generator_options *given, stin
                limitOf(session->maxima[symbols.rows])};
   if (plan.step.sequences > plan.step.tokens) // each has a token
     plan.step.sequences = plan.step.tokens;
+  if (plan.step.sequences > maxSequences)
+    plan.step.sequences = maxSequences;
   if (plan.step.rows > plan.step.sequences) // each has a row at most
     plan.step.rows = plan.step.sequences;
   if (!plan.limits.vocabulary || !plan.step.tokens || !plan.step.sequences || !plan.step.rows)

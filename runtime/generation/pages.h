@@ -25,20 +25,17 @@ constexpr uint32_t noPage = 0xffffffff;
 class PagePool {
 public:
   PagePool() = default;
-  // Both lists have an element for each page.
-  PagePool(uint32_t *holders, uint32_t *freeList, uint32_t count) : holders(holders), freeList(freeList), count(count) {
-    for (uint32_t page = 0; page < count; ++page) {
-      holders[page] = 0;
-      freeList[page] = count - 1 - page;
-    }
-    freeCount = count;
-  }
+  // Both lists have room for an element for each page, which isn't touched
+  // before it is needed.
+  PagePool(uint32_t *holders, uint32_t *freeList, uint32_t count)
+      : holders(holders), freeList(freeList), count(count) {}
 
-  // A page with one holder; noPage if there is none.
+  // A page with one holder; noPage if there is none. Those that were used
+  // before come first.
   uint32_t take() {
-    if (!freeCount)
+    if (!freeCount && fresh == count)
       return noPage;
-    uint32_t page = freeList[--freeCount];
+    uint32_t page = freeCount ? freeList[--freeCount] : fresh++;
     holders[page] = 1;
     return page;
   }
@@ -49,11 +46,12 @@ public:
   }
   bool shared(uint32_t page) const { return holders[page] > 1; }
   uint32_t size() const { return count; }
-  uint32_t available() const { return freeCount; }
+  uint32_t available() const { return freeCount + (count - fresh); }
 
 private:
   uint32_t *holders = nullptr, *freeList = nullptr;
   uint32_t count = 0, freeCount = 0;
+  uint32_t fresh = 0; // it and all behind it were never taken
 };
 
 } // namespace stint

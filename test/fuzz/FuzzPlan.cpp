@@ -180,11 +180,14 @@ int32_t append(void *user, const void *data, size_t size) {
   return 0;
 }
 
-// A few steps; what is asked for may fail with a status.
+// A few steps; what is asked for may fail with a status. Memory that a plan needs
+// is there to be used, as in runSession.
 void generate(const stint_model *model, stint_generator *generator) {
   stint_generator_info info = {};
   info.size = sizeof(info);
   format(stint_generator_query(generator, &info), model);
+  if (info.bytes > mostMemory)
+    return;
   auto steps = [&] {
     stint_run_options run = {};
     run.size = sizeof(run);

@@ -68,4 +68,25 @@ module attributes {graph.symbols = [#graph.symbol<"n", 1, 4>, #graph.symbol<"t",
     %k:2 = graph.leaf "top_k"(%m) params [1] leading 3 : (!graph.tensor<[s0, 8, s1, 4] x f32>) -> (!graph.tensor<[s0, 8, s1, 1] x f32>, !graph.tensor<[s0, 8, s1, 1] x i64>)
     return %k#1 : !graph.tensor<[s0, 8, s1, 1] x i64>
   }
+  // A table of embeddings lies as the matrix of its shape does: tied ones are the
+  // same bytes then. A table that is also read otherwise stays as it is.
+  // CHECK-LABEL: @tied
+  // CHECK: graph.weight "embeddings" {{.*}} : <[512, 64] x f32, #graph.layout<[0, 1], tile = 0 : 16>>
+  // CHECK: graph.weight "head" {{.*}} : <[64, 512] x f32, #graph.layout<[1, 0], tile = 1 : 16>>
+  func.func @tied(%ids: !graph.tensor<[s1] x i64>) -> !graph.tensor<[s1, 512] x f32> {
+    %e = graph.weight "embeddings" <0, 0, 131072, f32, [512, 64]> : <[512, 64] x f32>
+    %w = graph.weight "head" <0, 131072, 131072, f32, [64, 512]> : <[64, 512] x f32>
+    %x = graph.gather %e, %ids {axis = 0 : i64} : (!graph.tensor<[512, 64] x f32>, !graph.tensor<[s1] x i64>) -> !graph.tensor<[s1, 64] x f32>
+    %m = graph.matmul %x, %w : (!graph.tensor<[s1, 64] x f32>, !graph.tensor<[64, 512] x f32>) -> !graph.tensor<[s1, 512] x f32>
+    return %m : !graph.tensor<[s1, 512] x f32>
+  }
+  // CHECK-LABEL: @read_otherwise
+  // CHECK: graph.weight "embeddings" {{.*}} : <[512, 64] x f32>
+  func.func @read_otherwise(%ids: !graph.tensor<[s1] x i64>) -> (!graph.tensor<[s1, 512] x f32>, !graph.tensor<[512, 64] x f32>) {
+    %e = graph.weight "embeddings" <0, 0, 131072, f32, [512, 64]> : <[512, 64] x f32>
+    %w = graph.weight "head" <0, 131072, 131072, f32, [64, 512]> : <[64, 512] x f32>
+    %x = graph.gather %e, %ids {axis = 0 : i64} : (!graph.tensor<[512, 64] x f32>, !graph.tensor<[s1] x i64>) -> !graph.tensor<[s1, 64] x f32>
+    %m = graph.matmul %x, %w : (!graph.tensor<[s1, 64] x f32>, !graph.tensor<[64, 512] x f32>) -> !graph.tensor<[s1, 512] x f32>
+    return %m, %e : !graph.tensor<[s1, 512] x f32>, !graph.tensor<[512, 64] x f32>
+  }
 }
