@@ -155,8 +155,8 @@ LogicalResult NodeContext::unsupported(const Twine &why) {
 LogicalResult NodeContext::malformed(const Twine &why) {
   if (!reported)
     importer.diagnostics.report(Problem::Malformed,
-                                "node '" + node.label() + "' (" + node.opType + "): " + why +
-                                    "; operands: " + operandTypes(),
+                                "node '" + node.label() + "' (" + node.opType +
+                                    "): " + (misread.empty() ? why : Twine(misread)) + "; operands: " + operandTypes(),
                                 /*aboutOperands=*/true);
   reported = true;
   return failure();

@@ -87,6 +87,7 @@ public:
 
   // Problems: always failure.
   mlir::LogicalResult unsupported(const llvm::Twine &why);
+  /// Where an attribute could not be read, that is said: what follows from it is not.
   mlir::LogicalResult malformed(const llvm::Twine &why);
 
   // Builders. Operands must broadcast: see `unify`. What doesn't is reported,

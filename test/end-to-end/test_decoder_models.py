@@ -99,14 +99,31 @@ def compared(make_model, *lengths):
     def test():
         model = make_model()
         plan = FOLDER / "compared.stint"
-        support.expect(support.compile_model(model, plan, "--target", "host", "--context", "128", "--chunk", "48",
-                                             "--logit-rows", "48"), 0)
+        support.expect(support.compile_model(model, plan, "--target", "host", "--context",
+                                             str(max(lengths[-1], 128)), "--chunk", "48", "--logit-rows", "48"), 0)
         done = support.run([sys.executable, support.ROOT / "models" / "compare-decoder", model, plan, "--lengths",
                             ",".join(map(str, lengths))], timeout=600, env={"STINT_MODELS": str(support.MODELS)})
         if done.returncode == 4:
             raise support.Skipped(done.text.strip().splitlines()[-1])
         support.expect(done, 0, f"{lengths[-1]} tokens: differ by")
+        plan.unlink()  # may be large
         return done.text.strip().splitlines()[-1]
+    return test
+
+
+def same_tokens(*makers):
+    """Spellings of one model say the same."""
+    def test():
+        said = []
+        for make_model in makers:
+            plan = FOLDER / "spelling.stint"
+            support.expect(support.compile_model(make_model(), plan, "--target", "host", "--context", "128"), 0)
+            done = support.expect(support.run([support.RUN, "generate", plan, "--tokens", "1,15,29,300,7",
+                                               "--max-tokens", "60", "--ignore-end", "--json"]), 0)
+            said.append([event["id"] for event in map(json.loads, done.text.splitlines()) if event["event"] == "token"])
+            plan.unlink()
+        assert len(said[0]) == 60 and said[1:] == said[:-1], f"{said}"
+        return f"{len(said[0])} tokens"
     return test
 
 
@@ -118,17 +135,25 @@ def story_model(spelling, *flags):
     return found
 
 
-def packed_model():
-    path = support.MODELS / "smollm2-135m-q4.onnx"
-    if not path.is_file():
-        raise support.Skipped(f"models/fetch {path.name} wasn't run")
-    return path
+def fetched(name):
+    def found():
+        path = support.MODELS / name
+        if not path.is_file():
+            raise support.Skipped(f"models/fetch {name} wasn't run")
+        return path
+    return found
 
 
 def tests():
     yield "compared-genai", compared(story_model("genai", "--weights", "float32", "--head-size", "16"), 1, 40, 128)
     yield "compared-standard", compared(story_model("standard"), 1, 40, 128)
-    yield "compared-smollm2-q4", compared(packed_model, 1, 7, 64)
+    yield "compared-smollm2-q4", compared(fetched("smollm2-135m-q4.onnx"), 1, 7, 64)
+    floats, standard = fetched("smollm2-135m-f32.onnx"), fetched("smollm2-135m-standard.onnx")
+    yield "compared-smollm2-f32", compared(floats, 1, 17, 500)
+    yield "compared-smollm2-standard", compared(standard, 1, 17, 500)
+    yield "same-tokens-stories", same_tokens(story_model("genai", "--weights", "float32", "--head-size", "16"),
+                                             story_model("standard"))
+    yield "same-tokens-smollm2", same_tokens(floats, standard)
     yield "genai", structure("genai", ["--weights", "float32"], {
         "GroupQueryAttention": LAYERS, "SimplifiedLayerNormalization": 1, "SkipSimplifiedLayerNormalization": 2 * LAYERS,
         "MatMul": 5 * LAYERS + 1, "Gather": 2}, 21)

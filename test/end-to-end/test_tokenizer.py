@@ -8,7 +8,7 @@ import support
 
 PROGRAM = support.BUILD / "bin" / "stint-test-tokenize"
 PACKAGES = ("tokenizers==0.23.3",)
-COUNT = 700
+COUNT = int(os.environ.get("STINT_TEXTS", "700"))
 NAMES = ["gpt2", "gpt2-prefix", "smollm", "digit-runs", "llama3", "qwen2", "gpt4o", "removed", "llama2",
          "metaspace-first", "metaspace-always", "metaspace-never", "gemma"]
 
@@ -23,7 +23,7 @@ def script(name, *arguments):
     path = os.pathsep.join([sys.path[0], str(support.ROOT / "test" / "end-to-end")])
     done = subprocess.run([sys.executable, support.ROOT / "test" / "end-to-end" / name, "--program", PROGRAM,
                            "--folder", support.folder("tokenizers"), *arguments], capture_output=True, text=True,
-                          timeout=900, env={**os.environ, "PYTHONPATH": path}, check=False)
+                          timeout=900 + COUNT / 20, env={**os.environ, "PYTHONPATH": path}, check=False)
     if done.returncode:
         raise AssertionError((done.stdout + done.stderr)[-3000:])
     return done.stdout.splitlines()

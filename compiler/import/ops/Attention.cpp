@@ -354,7 +354,8 @@ static LogicalResult attentionOnnx(NodeContext &n) {
 static LogicalResult groupQueryAttention(NodeContext &n) {
   int64_t heads = n.getInt("num_heads", 0), shared = n.getInt("kv_num_heads", 0);
   if (heads < 1 || shared < 1 || heads % shared)
-    return n.malformed("num_heads must be a multiple of kv_num_heads");
+    return n.malformed("num_heads (" + Twine(heads) + ") must be a positive multiple of kv_num_heads (" +
+                       Twine(shared) + ")");
   for (auto [name, plain] : {std::pair("k_quant_type", "NONE"), std::pair("v_quant_type", "NONE")})
     if (n.getString(name, plain) != plain)
       return n.unsupported("a quantised cache");
@@ -464,7 +465,10 @@ static LogicalResult groupQueryAttention(NodeContext &n) {
   a.softcap = n.getFloat("softcap", 0);
   Value behind = distance(n, length, all, had);
   a.mask = zeroOrMore(n, behind);
-  if (int64_t window = n.getInt("local_window_size", -1); window > 0)
+  int64_t window = n.getInt("local_window_size", -1);
+  if (window < -1)
+    return n.malformed("local_window_size must be positive, or -1 for none");
+  if (window > 0)
     a.mask = n.make<graph::AndOp>(
         a.mask, n.compare(graph::ComparePredicate::lt, behind, n.scalar(i64, static_cast<double>(window))));
   if (n.has(10))

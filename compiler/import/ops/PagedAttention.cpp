@@ -129,8 +129,8 @@ LogicalResult PagedAttention::run() {
   if (heads < 1 && apart)
     heads = n.type(0).getStaticDim(1).value_or(0);
   if (heads < 1 || shared < 1 || heads > 1024 || heads % shared)
-    return n.malformed("the number of query heads (" + Twine(heads) +
-                       ") must be a multiple of the number of key heads (" + Twine(shared) + ")");
+    return n.malformed("num_heads (" + Twine(heads) + ") must be a positive multiple of kv_num_heads (" +
+                       Twine(shared) + "), at most 1024");
   for (size_t i : {kPositions, kSequences, kPages})
     if (!n.element(i).isSignlessInteger(32) || n.rank(i) != (i == kPages ? 2 : 1))
       return n.malformed("its step table must be of i32");
@@ -166,8 +166,10 @@ LogicalResult PagedAttention::run() {
   }
   float scale = n.getFloat("scale", 0), softcap = n.getFloat("softcap", 0);
   int64_t window = n.getInt("window", 0);
-  if (!std::isfinite(scale) || !std::isfinite(softcap) || softcap < 0 || window < 0)
-    return n.malformed("scale, softcap and window must be finite and not negative");
+  if (window < 0)
+    return n.malformed("local_window_size must be positive, or -1 for none");
+  if (!std::isfinite(scale) || !std::isfinite(softcap) || softcap < 0)
+    return n.malformed("scale and softcap must be finite and not negative");
   if (scale == 0)
     scale = static_cast<float>(1 / std::sqrt(static_cast<double>(*width)));
   auto type = GraphTensorType::get({tokens, n.dim(shared), group, size}, n.b.getF32Type());
