@@ -107,8 +107,9 @@ TEST_F(PlanBuilderTest, ContentsAreWhatThePlanSays) {
   EXPECT_EQ(constants.kind, uint32_t(STINT_SECTION_CONSTANTS)); // integers may be indices
   for (const stint_section &section : (*contents)->sections)
     EXPECT_EQ(section.offset % STINT_SECTION_ALIGNMENT, 0u);
-  ASSERT_EQ(plan.variants.size(), 6u);
-  EXPECT_EQ(plan.variants[3]->name, "neon");
+  ASSERT_EQ(plan.variants.size(), 7u);
+  EXPECT_EQ(plan.variants[3]->name, "vnni");
+  EXPECT_EQ(plan.variants[4]->name, "neon");
   const plan::EntryT &entry = *plan.entries[0];
   EXPECT_EQ(entry.prologue.size(), 4u); // the symbol needs no instruction
   EXPECT_EQ(entry.body.size(), 2u);
