@@ -1,16 +1,24 @@
 """Compiled tokenizers against Hugging Face's library, and tokenizers that are refused."""
+import collections
+import functools
 import json
 import os
 import subprocess
 import sys
+import unicodedata
 
 import support
+import tokenizer_texts
 
 PROGRAM = support.BUILD / "bin" / "stint-test-tokenize"
 PACKAGES = ("tokenizers==0.23.3",)
 COUNT = int(os.environ.get("STINT_TEXTS", "700"))
 NAMES = ["gpt2", "gpt2-prefix", "smollm", "digit-runs", "llama3", "qwen2", "gpt4o", "removed", "llama2",
          "metaspace-first", "metaspace-always", "metaspace-never", "gemma"]
+FILES = [support.MODELS / "smollm2-135m-instruct.gguf", support.MODELS / "smollm2-135m-tokenizer.json",
+         support.ROOT.parent / "shared" / "data" / "stories260K.gguf"]
+SCRIPTS = {"LATIN", "CYRILLIC", "GREEK", "ARABIC", "HEBREW", "DEVANAGARI", "TAMIL", "THAI", "GEORGIAN", "CJK", "HIRAGANA",
+           "HANGUL"}
 
 
 def script(name, *arguments):
@@ -20,7 +28,7 @@ def script(name, *arguments):
         environment.need(*PACKAGES)
     except environment.Missing as error:
         raise support.Skipped(f"can't install what is compared with: {error}") from None
-    path = os.pathsep.join([sys.path[0], str(support.ROOT / "test" / "end-to-end")])
+    path = os.pathsep.join([sys.path[0], *(str(support.ROOT / part) for part in ("test/end-to-end", "models"))])
     done = subprocess.run([sys.executable, support.ROOT / "test" / "end-to-end" / name, "--program", PROGRAM,
                            "--folder", support.folder("tokenizers"), *arguments], capture_output=True, text=True,
                           timeout=900 + COUNT / 20, env={**os.environ, "PYTHONPATH": path}, check=False)
@@ -32,6 +40,35 @@ def script(name, *arguments):
 def compared():
     lines = script("tokenizer_peer.py", "--count", str(COUNT), *NAMES)
     return f"{len(lines)} tokenizers, {COUNT} texts each, no difference"
+
+
+def compared_file(path):
+    """A real model's tokenizer."""
+    if not path.is_file():
+        raise support.Skipped(f"no {path.name}: models/fetch makes those of SmolLM2, the other lies in ../shared/data")
+    line, = script("tokenizer_peer.py", "--count", str(COUNT), path)
+    return line.partition(": ")[2]
+
+
+@functools.cache
+def script_of(character):
+    """The first word of a letter's name says which script it is of."""
+    letter = unicodedata.category(character).startswith("L")
+    return unicodedata.name(character, "").split(" ")[0] if letter else ""
+
+
+def scripts():
+    """Of the texts that are compared, some are in each script, wherever this runs."""
+    texts = tokenizer_texts.strings(COUNT, 1)
+    assert len(texts) == len(set(texts)) == COUNT, f"{len(set(texts))} different texts, not {COUNT}"
+    found = collections.Counter()
+    for text in texts:
+        letters = collections.Counter(map(script_of, text))
+        found.update(name for name, count in letters.items() if count >= 8)
+    rare = {name: found[name] for name in SCRIPTS if found[name] < COUNT // 200}
+    assert not rare, f"{COUNT} texts, but as few in these scripts: {rare}"
+    least = min(SCRIPTS, key=found.__getitem__)
+    return f"{len(SCRIPTS)} scripts, the rarest {least.lower()} in {found[least]} texts"
 
 
 def small(**changes):
@@ -93,6 +130,9 @@ def refused(name):
 
 
 def tests():
+    yield "scripts", scripts
     yield "like-hugging-face", compared
+    for path in FILES:
+        yield f"like-hugging-face-{path.name}", lambda path=path: compared_file(path)
     for name in REFUSED:
         yield f"refused-{name}", lambda name=name: refused(name)

@@ -1,5 +1,5 @@
 """The tokenizer inside a GGUF file, put together for Hugging Face's library the way its own converters do."""
-import gguf
+import gguffile
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from tokenizer_models import LLAMA3, QWEN2, split
@@ -22,11 +22,10 @@ def scored_merges(vocabulary, scores):
 
 
 def load(path):
-    reader = gguf.GGUFReader(path)
+    metadata = gguffile.File(path).metadata
 
     def value(key, otherwise=None):
-        field = reader.get_field(f"tokenizer.ggml.{key}")
-        return otherwise if field is None else field.contents()
+        return metadata.get(f"tokenizer.ggml.{key}", otherwise)
 
     tokens, types = value("tokens"), value("token_type")
     vocabulary = {token: i for i, token in enumerate(tokens)}

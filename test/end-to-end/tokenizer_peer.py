@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Compares compiled tokenizers with Hugging Face's library, text by text, id by id.
 
-usage: tokenizer_peer.py --program STINT-TEST-TOKENIZE --folder FOLDER [--count N] [--seed N] [NAME | FILE.gguf]...
+usage: tokenizer_peer.py --program STINT-TEST-TOKENIZE --folder FOLDER [--count N] [--seed N]
+       [NAME | FILE.json | FILE.gguf]...
 
-For each tokenizer of tokenizer_models.py (all without names): N texts encoded
-without and with special tokens, their ids and random ids decoded, at once and as a
-stream. Prints a line for each, and the first differences; ends with 1 if any.
-Needs the packages tokenizers and, for GGUF files, gguf.
+For each tokenizer of tokenizer_models.py (all without names) and each file: N texts
+encoded without and with special tokens, their ids and random ids decoded, at once and
+as a stream. Prints a line for each, and the first differences; ends with 1 if any.
+Needs the package tokenizers, and models/ in Python's path for GGUF files.
 """
 import argparse
 import pathlib
@@ -125,6 +126,9 @@ def main():
         if name.endswith(".gguf"):
             import tokenizer_gguf
             file, tokenizer = pathlib.Path(name), tokenizer_gguf.load(name)
+            name = file.stem
+        elif name.endswith(".json"):
+            file, tokenizer = pathlib.Path(name), tokenizer_models.Tokenizer.from_file(name)
             name = file.stem
         else:
             file = options.folder / f"{name}.json"

@@ -87,11 +87,17 @@ def character(rng):
             return chr(c)
 
 
-def strings(count, seed, extra=(), texts=None):
-    """`count` texts; `extra`: pieces that mean something to the tokenizer, such as its added tokens."""
+def strings(count, seed, extra=()):
+    """`count` different texts; `extra`: pieces that mean something to the tokenizer, such as its added tokens."""
     rng = random.Random(seed)
-    texts = texts or prose() + catalogues(100_000)
+    texts = prose() + catalogues(100_000)
     pools = [SPACES, CONTRACTIONS, DIGITS, MARKS, SYMBOLS, list(extra) or SYMBOLS]
+
+    def part(longest):
+        """Of a text in any language as often as of one in English or a program."""
+        text = rng.choice(ARTICLES if rng.random() < 0.5 else texts)
+        begin = rng.randrange(len(text))
+        return text[begin:begin + rng.randrange(1, longest)]
 
     def piece():
         kind = rng.randrange(10)
@@ -102,23 +108,20 @@ def strings(count, seed, extra=(), texts=None):
             return found
         if kind < 8:
             return character(rng)
-        text = rng.choice(texts)
-        begin = rng.randrange(len(text))
-        return text[begin:begin + rng.randrange(1, 30)]
+        return part(30)
 
-    result = ["", " ", "\n", "a", "'", "\u2581", " a", "\u0301"]
+    result = dict.fromkeys(["", " ", "\n", "a", "'", "\u2581", " a", "\u0301", *ARTICLES])
     while len(result) < count:
         kind = rng.randrange(20)
         if kind < 4:
-            text = rng.choice(texts)
-            begin = rng.randrange(len(text))
-            result.append(text[begin:begin + rng.randrange(400)])
+            text = part(400)
         elif kind < 5:
-            result.append("".join(character(rng) for _ in range(rng.randrange(40))))
+            text = "".join(character(rng) for _ in range(rng.randrange(40)))
         elif kind < 6:
-            result.append(piece() * rng.randrange(1, 60) + piece())
+            text = piece() * rng.randrange(1, 60) + piece()
         elif kind < 7:
-            result.append((piece() + piece()) * rng.randrange(1, 30))
+            text = (piece() + piece()) * rng.randrange(1, 30)
         else:
-            result.append("".join(piece() for _ in range(rng.randrange(1, 14))))
-    return result[:count]
+            text = "".join(piece() for _ in range(rng.randrange(1, 14)))
+        result[text] = None
+    return list(result)[:count]
