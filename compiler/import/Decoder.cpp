@@ -309,7 +309,7 @@ bool TokenIntroduction::prove(Layer &layer) {
   }
   // What is neither -1 nor positive PagedAttention refuses.
   int64_t window = node.intOr("local_window_size", -1);
-  layer.window = window == -1 ? 0 : window;
+  layer.window = window == -1 ? 0 : window == 0 ? -1 : window;
   auto last = [](Lengths l, int64_t) { return static_cast<double>(l.past + l.fresh - 1); };
   auto all = [](Lengths l, int64_t) { return static_cast<double>(l.past + l.fresh); };
   auto place = [](Lengths l, int64_t i) { return static_cast<double>(l.past + i); };

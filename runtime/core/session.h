@@ -70,6 +70,7 @@ struct stint_session {
   const stint::EntryFacts *facts;
   uint32_t entryIndex, threads;
   bool ownsMemory, prepared;
+  bool generates; // it belongs to a generator
   uint64_t bytes;
 
   int64_t *registers;

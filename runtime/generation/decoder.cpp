@@ -92,6 +92,8 @@ Status create(stint_session *session, const stint_generator_options *given, stin
   if (session->entryIndex != decoder->entry)
     return failure(STINT_STATUS_INVALID_ARGUMENT, "the session runs entry %a, the decoder is entry %b",
                    session->entryIndex, decoder->entry);
+  if (session->generates)
+    return failure(STINT_STATUS_INVALID_ARGUMENT, "the session belongs to another generator");
   if (options.max_sequences > maxSequences)
     return failure(STINT_STATUS_INVALID_ARGUMENT, "max_sequences is %a, the most is %b", options.max_sequences,
                    maxSequences);
@@ -134,6 +136,7 @@ Status create(stint_session *session, const stint_generator_options *given, stin
     stint_generator_destroy(generator);
     return status;
   }
+  session->generates = true;
   generator->session = session;
   generator->logitsOutput = decoder->logits;
   *result = generator;
@@ -171,8 +174,10 @@ stint_status stint_generator_create(stint_session *session, const stint_generato
 void stint_generator_destroy(stint_generator *generator) {
   if (!generator)
     return;
-  if (generator->session) // its logits lie here
+  if (generator->session) { // its logits lie here
     (void)stint_session_bind_output(generator->session, generator->logitsOutput, nullptr, 0);
+    generator->session->generates = false;
+  }
   platform::free(generator, generator->bytes);
 }
 

@@ -61,6 +61,7 @@ MODELS = {
     "past-of-other-size": (grouped(past_size=12), ["12"]),
     "values-with-other-heads": (grouped(value_past=3), ["3"]),
     "no-lengths": (grouped(operands=5), []),
+    "no-window": (grouped(local_window_size=0), ["local_window_size"]),
     "negative-window": (grouped(local_window_size=-7), ["local_window_size"]),
     "standard-not-shared-evenly": (standard(4, 3, key=24), ["3"]),
     "standard-no-heads": (standard(0, 0), ["0 heads"]),

@@ -133,8 +133,9 @@ TEST(Decoder, TheSessionIsFreeAgainAfterwards) {
   Running running(*decoderPlan());
   running.add({1, 2, 3}, 6);
   running.run();
-  running.generator = stint::Generator();
   stint::Generator second;
+  EXPECT_EQ(stint_generator_create(running.session.get(), nullptr, second.out()).code, STINT_STATUS_INVALID_ARGUMENT);
+  running.generator = stint::Generator();
   EXPECT_OK(stint_generator_create(running.session.get(), nullptr, second.out()));
 }
 

@@ -466,7 +466,7 @@ static LogicalResult groupQueryAttention(NodeContext &n) {
   Value behind = distance(n, length, all, had);
   a.mask = zeroOrMore(n, behind);
   int64_t window = n.getInt("local_window_size", -1);
-  if (window < -1)
+  if (window < -1 || window == 0)
     return n.malformed("local_window_size must be positive, or -1 for none");
   if (window > 0)
     a.mask = n.make<graph::AndOp>(

@@ -475,7 +475,8 @@ typedef struct stint_generator_options {
 } stint_generator_options;
 
 // `session` runs the decoder's entry. It stays the caller's, must outlive the
-// generator, and belongs to it until then. Its declared maxima bound a step.
+// generator, and belongs to it alone until then (STINT_STATUS_INVALID_ARGUMENT: to
+// another already). Its declared maxima bound a step.
 STINT_API stint_status stint_generator_create(stint_session *session, const stint_generator_options *options,
                                               stint_generator **generator);
 // Destroying NULL does nothing.
