@@ -111,19 +111,36 @@ def compared(make_model, *lengths):
     return test
 
 
-def same_tokens(*makers):
-    """Spellings of one model say the same."""
+def same_tokens(name, tokenizer, asked, *makers):
+    """Spellings of one model say the same: behind the prompt of decoders.json, given as ids and as text, what was
+    computed in float64; and behind tokens by chance."""
+    known = json.loads((support.ROOT / "models" / "golden" / "decoders.json").read_text())["models"][name]
+
     def test():
         said = []
         for make_model in makers:
-            plan = FOLDER / "spelling.stint"
-            support.expect(support.compile_model(make_model(), plan, "--target", "host", "--context", "128"), 0)
-            done = support.expect(support.run([support.RUN, "generate", plan, "--tokens", "1,15,29,300,7",
-                                               "--max-tokens", "60", "--ignore-end", "--json"]), 0)
-            said.append([event["id"] for event in map(json.loads, done.text.splitlines()) if event["event"] == "token"])
+            model, plan = make_model(), FOLDER / "spelling.stint"
+            if not tokenizer.is_file():
+                raise support.Skipped(f"no {tokenizer.name}")
+            support.expect(support.compile_model(model, plan, "--target", "host", "--context", "128",
+                                                 "--tokenizer", tokenizer), 0)
+
+            def tokens(*flags):
+                done = support.expect(support.run([support.RUN, "generate", plan, *flags, "--json"]), 0)
+                return [event["id"] for event in map(json.loads, done.stdout.splitlines())
+                        if event["event"] == "token" and event["id"] >= 0]
+
+            prompt = ",".join(map(str, known["prompt"]))
+            behind = tokens("--tokens", prompt, "--max-tokens", "60", "--ignore-end")
+            length = min(60, len(known["tokens"]))
+            assert behind[:length] == known["tokens"][:length], f"{model.name}: it goes {behind}"
+            text = support.expect(support.run([support.RUN, "generate", plan, *asked, "--max-tokens", str(length)]), 0)
+            assert text.stdout.decode().startswith(known["text"][:40]), f"{model.name}: it says {text.stdout!r}"
+            assert f"prompt {len(known['prompt'])} token" in text.text, text.text
+            said.append((behind, tokens("--tokens", "1,15,29,300,7", "--max-tokens", "60", "--ignore-end")))
             plan.unlink()
-        assert len(said[0]) == 60 and said[1:] == said[:-1], f"{said}"
-        return f"{len(said[0])} tokens"
+        assert all(len(ids) == 60 for ids in said[0]) and said[1:] == said[:-1], f"{said}"
+        return f"2 times {len(said[0][0])} tokens"
     return test
 
 
@@ -149,11 +166,14 @@ def tests():
     yield "compared-standard", compared(story_model("standard"), 1, 40, 128)
     yield "compared-smollm2-q4", compared(fetched("smollm2-135m-q4.onnx"), 1, 7, 64)
     floats, standard = fetched("smollm2-135m-f32.onnx"), fetched("smollm2-135m-standard.onnx")
-    yield "compared-smollm2-f32", compared(floats, 1, 17, 500)
-    yield "compared-smollm2-standard", compared(standard, 1, 17, 500)
-    yield "same-tokens-stories", same_tokens(story_model("genai", "--weights", "float32", "--head-size", "16"),
-                                             story_model("standard"))
-    yield "same-tokens-smollm2", same_tokens(floats, standard)
+    yield "compared-smollm2-f32", compared(floats, 1, 17, 128, 500)
+    yield "compared-smollm2-standard", compared(standard, 1, 17, 128, 500)
+    yield "same-tokens-stories", same_tokens(
+        "stories260k", GGUF, ["--prompt", ""], story_model("genai", "--weights", "float32", "--head-size", "16"),
+        story_model("standard"))
+    yield "same-tokens-smollm2", same_tokens(
+        "smollm2-135m", support.MODELS / "smollm2-135m-instruct.gguf",
+        ["--chat", "--prompt", "What is the capital of France?"], floats, standard)
     yield "genai", structure("genai", ["--weights", "float32"], {
         "GroupQueryAttention": LAYERS, "SimplifiedLayerNormalization": 1, "SkipSimplifiedLayerNormalization": 2 * LAYERS,
         "MatMul": 5 * LAYERS + 1, "Gather": 2}, 21)
