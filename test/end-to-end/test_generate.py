@@ -1,10 +1,13 @@
 """`stint-run generate`: stories260K tells its story in both spellings and on both architectures, from text and from
 ids; a kept sequence goes on as if nothing had been between, on another architecture too; stop texts, seeds and all
-that is refused."""
+that is refused or finds no room."""
 import functools
 import json
+import subprocess
 
+import generator
 import support
+import test_decoder_errors
 import test_decoders
 
 FOLDER = support.folder("generate")
@@ -19,6 +22,19 @@ def plan_of(spelling, *flags):
     model = test_decoders.FOLDER / spelling / "model.onnx"
     support.expect(support.compile_model(model, plan, "--target", support.BOTH, "--context", "96", "--chunk", "8",
                                          *flags), 0)
+    return plan
+
+
+@functools.cache
+def chat_plan():
+    """The model with a shorter context and a chat template."""
+    template = FOLDER / "plain.jinja"
+    template.write_text("{{ bos_token }}{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+                        "{% if add_generation_prompt %}assistant:{% endif %}")
+    plan_of("genai")  # makes the model
+    plan, model = FOLDER / "chat.stint", test_decoders.FOLDER / "genai" / "model.onnx"
+    support.expect(support.compile_model(model, plan, "--target", "host", "--context", "64", "--chat-template",
+                                         template), 0)
     return plan
 
 
@@ -80,13 +96,22 @@ def foreign_states():
     for size in (0, 7, 127, 300, len(sound) - 1):
         bad.write_bytes(sound[:size])
         generate(plan, *go_on, code=4, words=["saved sequence"])
-    bad.write_bytes(sound[:400] + bytes([sound[400] ^ 1]) + sound[401:])
-    generate(plan, *go_on, code=4, words=["damaged"])
+    bad.write_bytes(sound + bytes(1))
+    generate(plan, *go_on, code=4, words=["something was added"])
+    for where, code, word in ((3, 4, "no saved sequence"), (9, 3, "version"), (18, 4, "cut short"), (30, 4, "damaged"),
+                              (57, 4, "damaged"), (66, 4, "damaged"), (90, 4, "damaged"), (140, 4, "damaged"),
+                              (300, 4, "damaged"), (400, 4, "damaged"), (len(sound) - 1, 4, "damaged")):
+        for bit in (1, 128):
+            bad.write_bytes(sound[:where] + bytes([sound[where] ^ bit]) + sound[where + 1:])
+            generate(plan, *go_on, code=code, words=["bad.sequence", word])
     bad.write_bytes(plan.read_bytes()[:5000])
     generate(plan, *go_on, code=4, words=["no saved sequence"])
     bad.write_bytes(sound)
-    generate(plan_of("genai", "--max-sequences", "2"), *go_on, code=3, words=["another model"])
+    for other in (plan_of("genai", "--max-sequences", "2"), plan_of("genai", "--kv-type", "f16"), plan_of("standard"),
+                  chat_plan()):
+        generate(other, *go_on, code=3, words=["saved sequence is of another"])
     generate(plan, "--load-state", FOLDER / "none.sequence", code=1, words=["none.sequence"])
+    generate(plan, "--load-state", FOLDER, code=1, words=["not a regular file"])
 
 
 def stop_texts():
@@ -135,6 +160,72 @@ def wrong():
     generate(plain, "--tokens", "1", code=2, words=["is no decoder"])
 
 
+def no_tokenizer():
+    """What is text can't be had without one; ids go on."""
+    plan, model = FOLDER / "bare.stint", FOLDER / "bare.onnx"
+    model.write_bytes(test_decoder_errors.grouped())
+    support.expect(support.compile_model(model, plan, "--target", "host", "--context", "8"), 0)
+    prompt = FOLDER / "prompt.txt"
+    prompt.write_text("a")
+    for flags in (["--prompt", "a"], ["--prompt-file", prompt], ["--chat"], ["--chat", "--prompt", "a"],
+                  ["--tokens", "1", "--stop", "a"]):
+        generate(plan, *flags, code=2, words=["bare.stint", "no tokenizer", "--tokens", "--tokenizer"])
+    generate(plan, "--tokens", "1", "--max-tokens", "2")
+
+
+def long_prompts():
+    """A prompt that is longer than what is left of the context, however it comes; one that fits exactly is taken."""
+    plan, long, state = plan_of("genai"), "Once upon a time " * 30, FOLDER / "long.sequence"
+    fits = ",".join(["1"] * 96)
+    generate(plan, "--prompt", long, code=1, words=["tokens is longer than the context", "room for 96"])
+    _, _, end = events(plan, "--tokens", fits)
+    assert (end["prompt_tokens"], end["generated_tokens"], end["finish"]) == (96, 0, "context full"), end
+    generate(plan, "--tokens", "1", "--max-tokens", "80", "--save-state", state)
+    go_on = ("--load-state", state, "--tokens")
+    generate(plan, *go_on, ",".join(["1"] * 16), code=1, words=["a prompt of 16 tokens", "context", "room for 15"])
+    generate(plan, *go_on, ",".join(["1"] * 15))
+    generate(plan, "--tokens", "1", "--max-tokens", "1000", "--save-state", state)
+    generate(plan, *go_on, "1", code=1, words=["context", "room for 0"])
+    _, _, end = events(plan, "--load-state", state)
+    assert (end["generated_tokens"], end["finish"]) == (0, "context full"), end
+    generate(chat_plan(), "--chat", "--prompt", long, code=1, words=["longer than the context", "room for 64"])
+
+
+def long_chats():
+    """What was answered stays answered; the turn that finds no room is an error."""
+    def chat(text, *flags):
+        (FOLDER / "turns.txt").write_text(text)
+        with open(FOLDER / "turns.txt", "rb") as turns:
+            return subprocess.run([support.RUN, "generate", chat_plan(), "--chat", *flags], stdin=turns, timeout=60,
+                                  capture_output=True, check=False)
+    first = chat("Tell me\n", "--max-tokens", "10")
+    assert first.returncode == 0 and first.stdout.count(b"\n") == 1, first
+    many = chat("Tell me\n" + "More\n" * 9, "--max-tokens", "10")
+    assert many.returncode == 1 and many.stdout.startswith(first.stdout), many
+    assert b"longer than the context" in many.stderr, many.stderr
+
+
+def more_sequences():
+    """One more than the plan has room for is refused; the others go on, and one that ends makes room."""
+    made = generator.Generator(plan_of("genai", "--max-sequences", "2"))
+    names = [made.add([1], 12), made.add([1, *STORY[:5]], 3)]
+    try:
+        made.add([1], 4)
+    except generator.libstint.Error as error:
+        assert "2 sequences are open" in str(error), error
+    else:
+        raise AssertionError("a third sequence of two")
+    while made.step():
+        pass
+    assert made.tokens(names[0])[1:] == STORY and made.tokens(names[1])[1:] == STORY[:8]
+    made.remove(names[0])
+    third = made.add([1], 4)
+    while made.step():
+        pass
+    assert made.tokens(third)[1:] == STORY[:4]
+    made.close()
+
+
 def deadline():
     """What was said before it stays said; then the reason."""
     generate(plan_of("genai"), "--tokens", "1", "--max-tokens", "90", "--timeout-ms", "1", code=1,
@@ -154,5 +245,6 @@ def contexts():
 def tests():
     for spelling in test_decoders.SPELLINGS:
         yield f"story-{spelling}", story(spelling)
-    for test in (threads_and_prompts, kept, foreign_states, stop_texts, chance, wrong, deadline, contexts):
+    for test in (threads_and_prompts, kept, foreign_states, stop_texts, chance, wrong, no_tokenizer,
+                 long_prompts, long_chats, more_sequences, deadline, contexts):
         yield test.__name__.replace("_", "-"), test
