@@ -28,7 +28,7 @@ def script(name, *arguments):
         environment.need(*PACKAGES)
     except environment.Missing as error:
         raise support.Skipped(f"can't install what is compared with: {error}") from None
-    path = os.pathsep.join([sys.path[0], *(str(support.ROOT / part) for part in ("test/end-to-end", "models"))])
+    path = os.pathsep.join([sys.path[0], str(support.ROOT / "test" / "end-to-end")])
     done = subprocess.run([sys.executable, support.ROOT / "test" / "end-to-end" / name, "--program", PROGRAM,
                            "--folder", support.folder("tokenizers"), *arguments], capture_output=True, text=True,
                           timeout=900 + COUNT / 20, env={**os.environ, "PYTHONPATH": path}, check=False)

@@ -1,8 +1,12 @@
 """The tokenizer inside a GGUF file, put together for Hugging Face's library the way its own converters do."""
-import gguffile
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+import pathlib
+import sys
 
 from tokenizer_models import LLAMA3, QWEN2, split
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "models"))
+import gguffile
 
 UNKNOWN, CONTROL, USER_DEFINED = 2, 3, 4
 

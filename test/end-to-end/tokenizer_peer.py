@@ -7,7 +7,7 @@ usage: tokenizer_peer.py --program STINT-TEST-TOKENIZE --folder FOLDER [--count 
 For each tokenizer of tokenizer_models.py (all without names) and each file: N texts
 encoded without and with special tokens, their ids and random ids decoded, at once and
 as a stream. Prints a line for each, and the first differences; ends with 1 if any.
-Needs the package tokenizers, and models/ in Python's path for GGUF files.
+Needs the package tokenizers.
 """
 import argparse
 import pathlib
