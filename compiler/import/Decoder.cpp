@@ -309,7 +309,7 @@ bool TokenIntroduction::prove(Layer &layer) {
   }
   // What is neither -1 nor positive PagedAttention refuses.
   int64_t window = node.intOr("local_window_size", -1);
-  layer.window = window == -1 ? 0 : window == 0 ? -1 : window;
+  layer.window = window > 0 ? window : window == -1 ? 0 : -1;
   auto last = [](Lengths l, int64_t) { return static_cast<double>(l.past + l.fresh - 1); };
   auto all = [](Lengths l, int64_t) { return static_cast<double>(l.past + l.fresh); };
   auto place = [](Lengths l, int64_t i) { return static_cast<double>(l.past + i); };
@@ -422,7 +422,7 @@ void TokenIntroduction::rewriteNode(Layer &layer) {
       paged.attributes.push_back(a);
   bool grouped = layer.grouped;
   paged.attributes.push_back(integer("num_heads", node.intOr(grouped ? "num_heads" : "q_num_heads", 0)));
-  paged.attributes.push_back(integer("kv_num_heads", grouped ? node.intOr("kv_num_heads", 0) : layer.heads));
+  paged.attributes.push_back(integer("kv_num_heads", node.intOr("kv_num_heads", layer.heads)));
   paged.attributes.push_back(integer("window", layer.window));
   node = std::move(paged);
 }

@@ -150,77 +150,6 @@ def max_ram():
                                          "64000000"), 0)
 
 
-def attention(queries=4, keys=2, size=8, query=None, key=None, value=None, past_heads=None, past_size=None,
-              value_past=None, apart=False):
-    """One Attention of opset 23 with a past over rows of tables; what isn't given fits. Its operands have 3
-    dimensions, or, `apart`, 4."""
-    widths = {"q": query or queries * size, "k": key or keys * size, "v": value or key or keys * size}
-    initializers = [onnx.tensor(name, [16, width], [.01 * (i % 7) for i in range(16 * width)])
-                    for name, width in widths.items()]
-    nodes = [onnx.node("Gather", [table, "input_ids"], [f"{table}s"]) for table in "qkv"]
-    operands, y, heads = ["qs", "ks", "vs"], "logits", {"q_num_heads": queries, "kv_num_heads": keys}
-    if apart:
-        heads = {}
-        for table, count in zip("qkv", (queries, keys, keys)):
-            initializers.append(onnx.tensor(f"{table}-shape", [4], [0, 0, count, size], onnx.INT64))
-            nodes += [onnx.node("Reshape", [f"{table}s", f"{table}-shape"], [f"{table}r"]),
-                      onnx.node("Transpose", [f"{table}r"], [f"{table}t"], perm=[0, 2, 1, 3])]
-        initializers.append(onnx.tensor("y-shape", [3], [0, 0, queries * size], onnx.INT64))
-        operands, y = ["qt", "kt", "vt"], "apart"
-    past = [f"past_key_values.0.{part}" for part in ("key", "value")]
-    nodes.append(onnx.node("Attention", [*operands, "", *past], [y, "present.0.key", "present.0.value"],
-                           name="layer0/attention", is_causal=1, **heads))
-    if apart:
-        nodes += [onnx.node("Transpose", ["apart"], ["rows"], perm=[0, 2, 1, 3]),
-                  onnx.node("Reshape", ["rows", "y-shape"], ["logits"])]
-    counts = [past_heads or keys, value_past or past_heads or keys]
-    return onnx.model(
-        nodes, [onnx.value("input_ids", ["b", "s"], onnx.INT64),
-                *(onnx.value(name, ["b", count, "p", past_size or size]) for name, count in zip(past, counts))],
-        [onnx.value("logits", ["b", "s", queries * size]),
-         *(onnx.value(f"present.0.{part}", ["b", keys, "n", size]) for part in ("key", "value"))],
-        initializers, opset=23)
-
-
-DECODERS = {
-    "not-shared-evenly": (attention(keys=3), ["3"]),
-    "more-keys-than-queries": (attention(keys=8), ["4", "8"]),
-    "negative-heads": (attention(queries=-4, query=32), ["-4"]),
-    "many-heads": (attention(queries=1 << 40, query=32), ["num_heads"]),
-    "query-not-divisible": (attention(queries=5, query=32, keys=1), ["32", "5 heads"]),
-    "query-of-other-size": (attention(query=36), ["36"]),
-    "keys-of-other-size": (attention(key=24), ["24"]),
-    "values-of-other-size": (attention(value=24), ["24"]),
-    "past-with-other-heads": (attention(past_heads=3), ["3"]),
-    "past-of-other-size": (attention(past_size=12), ["12"]),
-    "values-with-other-past": (attention(value_past=3), ["3"]),
-    "apart-not-shared-evenly": (attention(keys=3, apart=True), ["3"]),
-    "apart-past-with-other-heads": (attention(past_heads=4, apart=True), ["4"]),
-    "apart-past-of-other-size": (attention(past_size=4, apart=True), ["4"]),
-}
-DECODER_FLAGS = (["--context", "32"], ["--state", "none", "--dim", "b=1..4", "--dim", "s=1..4", "--dim", "p=0..4"])
-
-
-def decoder(name):
-    """Whether the cache is to be the runtime's or not."""
-    def test():
-        data, words = DECODERS[name]
-        for flags in DECODER_FLAGS:
-            # 2: the cache can't be the runtime's, and without that sizes are missing.
-            code = 2 if name == "values-with-other-past" and flags[0] == "--context" else 4
-            refused(data, code, "layer0/attention", *(words if code == 4 else ["different shapes"]),
-                    flags=["--target", "host", *flags])()
-    return test
-
-
-def decoder_sound():
-    """What the others were made from compiles."""
-    for apart in (False, True):
-        model = written("sound.onnx", attention(apart=apart))
-        for flags in DECODER_FLAGS:
-            support.expect(support.compile_model(model, FOLDER / "sound.stint", "--target", "host", *flags), 0)
-
-
 # A chat template, exit code, words of the message.
 TEMPLATES = {
     "unclosed-tag": ("a\n{{ messages", 4, ["line 2", "'}}' is missing"]),
@@ -362,9 +291,6 @@ def tests():
     yield "seed-negative", refused(onnx.small_model(), 2, "--seed", flags=["--dim", "n=1..4", "--seed=-1"])
     yield "cpu-unknown", refused(onnx.small_model(), 2, "v3", flags=["--dim", "n=1..4", "--cpu", "v9"])
     yield "max-ram", max_ram
-    yield "decoder-sound", decoder_sound
-    for name in DECODERS:
-        yield f"decoder-{name}", decoder(name)
     for name in TEMPLATES:
         yield f"template-{name}", template(name)
     yield "no-arguments", usage()

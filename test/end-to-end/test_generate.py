@@ -152,6 +152,7 @@ def wrong():
     generate(plan, code=2, words=["nothing to continue"])
     generate(plan, "--chat", "--prompt", "a", code=2, words=["chat template"])
     generate(plan, "--tokens", "1,,2", code=2, words=["--tokens"])
+    generate(plan, "--tokens", "1", "--save-state", plan, code=2, words=["destroy the plan"])
     generate(plan, "--tokens", "512", code=1, words=["512"])
     generate(plan, "--tokens", ",".join(["1"] * 97), code=1, words=["context", "97"])
     generate(plan, "--prompt-file", FOLDER / "none.txt", code=1, words=["none.txt"])

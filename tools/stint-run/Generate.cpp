@@ -234,12 +234,14 @@ void summarise(const Generation &generation, const stint_sequence_info &info) {
 }
 
 int generate(Generation *generation) {
+  const GenerateOptions &options = *generation->options;
+  if (options.saveState && sameFile(options.saveState, options.common.plan))
+    return fail(ExitUsage, "--save-state '%s': this would destroy the plan", options.saveState);
   if (int code = openDecoder(generation))
     return code;
   if (int code = openText(generation))
     return code;
   generation->interrupted = catchInterrupts();
-  const GenerateOptions &options = *generation->options;
   if (options.loadState)
     if (int code = loadState(generation))
       return code;
