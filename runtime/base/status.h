@@ -1,6 +1,6 @@
 // Status inside the runtime: stint_status that the compiler won't let anyone
 // ignore. Every fallible function returns one; texts are static, with the
-// marks %o, %a, %b that stint_status_format fills in.
+// marks %o, %a, %b, %u that stint_status_format fills in.
 #ifndef STINT_RUNTIME_BASE_STATUS_H
 #define STINT_RUNTIME_BASE_STATUS_H
 

@@ -305,8 +305,7 @@ Status inEntry(const stint_session *session, Status status) {
 }
 
 Status run(stint_session *session, const stint_run_options *given) {
-  if (!session)
-    return failure(STINT_STATUS_INVALID_ARGUMENT, "no session");
+  STINT_TRY(usable(session));
   stint_run_options options;
   STINT_TRY(readOptions(given, &options));
   StopSignal stop;
@@ -342,9 +341,8 @@ Status stint::prepareSession(stint_session *session) {
 extern "C" {
 
 stint_status stint_session_prepare(stint_session *session) {
-  if (!session)
-    return failure(STINT_STATUS_INVALID_ARGUMENT, "no session").value;
-  return inEntry(session, prepareSession(session)).value;
+  Status status = usable(session);
+  return inEntry(session, status.ok() ? prepareSession(session) : status).value;
 }
 
 stint_status stint_session_run(stint_session *session, const stint_run_options *options) {

@@ -124,8 +124,7 @@ Status create(stint_model *model, const stint_session_options *given, void *memo
 
 // Rank, bounds and bytes of a shape that is given to an input.
 Status setShape(stint_session *session, uint32_t index, uint32_t rank, const int64_t *dims, uint64_t *bytes) {
-  if (!session)
-    return invalid("no session");
+  STINT_TRY(usable(session));
   const Entry &entry = *session->entry;
   if (index >= entry.inputs.size)
     return failure(STINT_STATUS_NOT_FOUND, "the entry has no input %a", index);
@@ -194,6 +193,12 @@ Status bindInput(stint_session *session, uint32_t index, const void *data, uint6
 
 } // namespace
 
+Status stint::usable(const stint_session *session) {
+  if (!session)
+    return invalid("no session");
+  return session->generates ? invalid("the session belongs to a generator, which alone runs it") : success();
+}
+
 extern "C" {
 
 stint_status stint_session_create(stint_model *model, const stint_session_options *options, stint_session **session) {
@@ -208,6 +213,10 @@ stint_status stint_session_create_in(stint_model *model, const stint_session_opt
 void stint_session_destroy(stint_session *session) {
   if (!session)
     return;
+  if (session->generates) {
+    session->abandoned = true;
+    return;
+  }
   stint_model *model = session->model;
   stint_executor *executor = session->executor;
   if (session->ownsMemory)
@@ -232,8 +241,8 @@ stint_status stint_session_set_input_shape(stint_session *session, uint32_t inpu
 }
 
 stint_status stint_session_bind_output(stint_session *session, uint32_t output, void *data, uint64_t bytes) {
-  if (!session)
-    return invalid("no session").value;
+  if (Status status = usable(session); !status.ok())
+    return status.value;
   const Entry &entry = *session->entry;
   if (output >= entry.outputs.size)
     return failure(STINT_STATUS_NOT_FOUND, "the entry has no output %a", output).value;
@@ -251,8 +260,8 @@ stint_status stint_session_bind_output(stint_session *session, uint32_t output, 
 }
 
 stint_status stint_session_reset(stint_session *session) {
-  if (!session)
-    return invalid("no session").value;
+  if (Status status = usable(session); !status.ok())
+    return status.value;
   if (session->ownsMemory)
     platform::clear(session->state, session->stateBytes, session->bytes);
   else

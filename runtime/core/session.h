@@ -54,6 +54,9 @@ bool evaluateAt(const stint_model &model, const Entry &entry, const int64_t *sym
 // so that the port has to be bound.
 uint64_t portCapacity(const Entry &entry, uint32_t port, const int64_t *maxima, const int64_t *registers);
 
+// May a call change or run this session?
+Status usable(const stint_session *session);
+
 // Works out registers, shapes and places from the inputs' shapes.
 Status prepareSession(stint_session *session);
 
@@ -70,7 +73,8 @@ struct stint_session {
   const stint::EntryFacts *facts;
   uint32_t entryIndex, threads;
   bool ownsMemory, prepared;
-  bool generates; // it belongs to a generator
+  bool generates; // it belongs to a generator, which alone may use it
+  bool abandoned; // to be destroyed once that is
   uint64_t bytes;
 
   int64_t *registers;

@@ -1,4 +1,4 @@
-// Status to text: fills the marks %o, %a, %b of a static text into the
+// Status to text: fills the marks %o, %a, %b, %u of a static text into the
 // caller's buffer. No printf: it would be most of a small binary.
 #include "runtime/core/model.h"
 
@@ -21,11 +21,13 @@ struct Writer {
       put(*text);
   }
   void put(int64_t value) {
-    char digits[20];
-    int count = 0;
-    uint64_t rest = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
     if (value < 0)
       put('-');
+    put(value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value));
+  }
+  void put(uint64_t rest) {
+    char digits[20];
+    int count = 0;
     do
       digits[count++] = static_cast<char>('0' + rest % 10);
     while (rest /= 10);
@@ -99,6 +101,8 @@ extern "C" size_t stint_status_format(const stint_status *status, const stint_mo
       named = true;
     } else if (mark == 'a' || mark == 'b') {
       writer.put(mark == 'a' ? status->a : status->b);
+    } else if (mark == 'u') {
+      writer.put(static_cast<uint64_t>(status->a));
     } else {
       writer.put(*at);
       continue;

@@ -67,8 +67,22 @@ Status bind(stint_session *session, uint32_t input, const void *data, int64_t fi
   return {stint_session_bind_input(session, input, data, bytes, rank, dims)};
 }
 
+// For the time of a step its session takes calls; otherwise the generator's
+// alone, which come from here.
+class Lent {
+public:
+  explicit Lent(stint_session *session) : session(session) { session->generates = false; }
+  ~Lent() { session->generates = true; }
+  Lent(const Lent &) = delete;
+  Lent &operator=(const Lent &) = delete;
+
+private:
+  stint_session *session;
+};
+
 Status runSession(void *user, const StepTable &table, const stint_run_options &options) {
   auto *session = static_cast<stint_session *>(user);
+  Lent lent(session);
   const Decoder &decoder = *decoderOf(session->model);
   STINT_TRY(bind(session, decoder.tokenIds, table.ids, 1, table.tokenCount));
   STINT_TRY(bind(session, decoder.positions, table.positions, table.tokenCount));
@@ -172,11 +186,13 @@ stint_status stint_generator_create(stint_session *session, const stint_generato
 }
 
 void stint_generator_destroy(stint_generator *generator) {
-  if (!generator)
+  if (!generator || generator->inCallback)
     return;
-  if (generator->session) { // its logits lie here
-    (void)stint_session_bind_output(generator->session, generator->logitsOutput, nullptr, 0);
-    generator->session->generates = false;
+  if (stint_session *session = generator->session) {
+    session->generates = false;
+    (void)stint_session_bind_output(session, generator->logitsOutput, nullptr, 0); // they lie here
+    if (session->abandoned)
+      stint_session_destroy(session);
   }
   platform::free(generator, generator->bytes);
 }

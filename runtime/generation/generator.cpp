@@ -60,6 +60,10 @@ void deliver(stint_generator *generator, Sequence &sequence, int64_t token, uint
   sequence.paused = answer == STINT_NOT_NOW;
   if (answer == STINT_STOP)
     sequence.finish = STINT_FINISH_STOPPED;
+  else if (answer != STINT_GO_ON && answer != STINT_NOT_NOW) {
+    sequence.finish = STINT_FINISH_FAILED;
+    sequence.status = failure(STINT_STATUS_INVALID_ARGUMENT, "the callback answered %a", answer).value;
+  }
 }
 
 void takeToken(stint_generator *generator, Sequence &sequence, const float *logits, stint_step_info *info) {
@@ -136,8 +140,14 @@ Status stint::stepGenerator(stint_generator *generator, const stint_run_options 
         deliver(static_cast<stint_generator *>(user), sequence, -1, sequence.length);
       },
       generator);
+  Status status = success();
   if (table.sequenceCount)
-    STINT_TRY(generator->runner.run(generator->runner.user, table, options));
+    status = generator->runner.run(generator->runner.user, table, options);
+  if (!status.ok()) {
+    for (uint32_t i = 0; i < table.sequenceCount; ++i)
+      generator->sequences.giveBack(table.parts[i].sequence);
+    return status;
+  }
   info->tokens = table.tokenCount;
   info->sequences = table.sequenceCount;
   for (uint32_t i = 0, row = 0; i < table.sequenceCount; ++i) {

@@ -41,7 +41,8 @@ struct stint_generator {
   uint8_t root[32];
   uint8_t *scratch; // a head's part of a page, for saveSequence
   uint32_t turn;    // see planStep
-  bool inCallback;  // a callback is running
+  // A callback is running, of a step or of saveSequence.
+  mutable bool inCallback;
   uint64_t bytes;
   // Where the runner is a session (decoder.cpp), null otherwise.
   stint_session *session;

@@ -163,7 +163,12 @@ stint_status stint_sequence_tokens(const stint_generator *generator, uint64_t id
 stint_status stint_sequence_save(const stint_generator *generator, uint64_t id, stint_write write, void *user) {
   Sequence *sequence = nullptr;
   Status status = write ? enter(generator, id, &sequence) : invalid("nothing to write a sequence with");
-  return status.ok() ? saveSequence(*generator, *sequence, write, user).value : status.value;
+  if (!status.ok())
+    return status.value;
+  generator->inCallback = true; // what is written doesn't change meanwhile
+  status = saveSequence(*generator, *sequence, write, user);
+  generator->inCallback = false;
+  return status.value;
 }
 
 stint_status stint_sequence_restore(stint_generator *generator, const void *data, size_t bytes,

@@ -79,12 +79,12 @@ Status stint::readSampling(const stint_sampling *given, uint32_t vocabulary, sti
                            sampling->repetition_penalty,
                            sampling->presence_penalty,
                            sampling->frequency_penalty};
-  const char *const texts[] = {"temperature is not a number",
-                               "top_p is not a number",
-                               "min_p is not a number",
-                               "repetition_penalty is not a number",
-                               "presence_penalty is not a number",
-                               "frequency_penalty is not a number"};
+  const char *const texts[] = {"temperature is not finite",
+                               "top_p is not finite",
+                               "min_p is not finite",
+                               "repetition_penalty is not finite",
+                               "presence_penalty is not finite",
+                               "frequency_penalty is not finite"};
   for (int i = 0; i < 6; ++i)
     if (!isNumber(values[i]))
       return refused(texts[i]);

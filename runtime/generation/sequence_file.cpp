@@ -103,8 +103,8 @@ Status checkHeader(const stint_generator &generator, const stint_sequence_header
   if (header.major != STINT_SEQUENCE_MAJOR)
     return foreign("a saved sequence of version %a, this runtime reads version %b", header.major, STINT_SEQUENCE_MAJOR);
   if (header.file_size != size)
-    return malformed("a saved sequence of %b bytes has %a: it was cut short, or something was added",
-                     static_cast<int64_t>(size), static_cast<int64_t>(header.file_size));
+    return malformed("a saved sequence of %u bytes has %b: it was cut short, or something was added",
+                     static_cast<int64_t>(header.file_size), static_cast<int64_t>(size));
   uint8_t digest[digestSize];
   Sha256 hash(platform::cpuInfo().sha256);
   hash.update(data, size - digestSize);
@@ -112,16 +112,21 @@ Status checkHeader(const stint_generator &generator, const stint_sequence_header
   if (memcmp(digest, data + size - digestSize, digestSize) != 0)
     return malformed("a saved sequence is damaged: its hash differs");
   if (memcmp(header.root, generator.root, sizeof(header.root)) != 0)
-    return foreign("a saved sequence is of another model");
+    return foreign("a saved sequence is of another plan: it goes on with the file that it was made with");
   for (uint8_t byte : header.reserved)
     if (byte)
       return foreign("a saved sequence holds what this runtime is too old for");
-  if (header.vocabulary != sequences.limits.vocabulary || header.state_count != sequences.states.size)
+  if (header.vocabulary != sequences.limits.vocabulary)
+    return malformed("a saved sequence is of a vocabulary of %a, the model's is %b", header.vocabulary,
+                     sequences.limits.vocabulary);
+  if (header.state_count != sequences.states.size)
     return malformed("a saved sequence has %a states, the model has %b", header.state_count, sequences.states.size);
   uint64_t expected = 0;
-  if (header.token_count == 0 || header.token_count > sequences.limits.context ||
-      header.cached_count > header.token_count || header.prompt_count > header.token_count)
+  if (header.token_count == 0 || header.token_count > sequences.limits.context)
     return malformed("a saved sequence of %a tokens, the context has %b", header.token_count, sequences.limits.context);
+  uint32_t part = header.cached_count > header.token_count ? header.cached_count : header.prompt_count;
+  if (part > header.token_count)
+    return malformed("a saved sequence of %a tokens has %b in the cache, or in its prompt", header.token_count, part);
   if (!sizeOf(sequences, header.token_count, header.cached_count, &expected) || expected != size)
     return malformed("a saved sequence of %a bytes, its tokens take %b", static_cast<int64_t>(size),
                      static_cast<int64_t>(expected));
@@ -169,7 +174,9 @@ Status stint::restoreSequence(stint_generator *generator, const void *data, size
   Sequences &sequences = generator->sequences;
   const auto *bytes = static_cast<const uint8_t *>(data);
   stint_sequence_header header;
-  if (!data || size < sizeof(header) + digestSize)
+  if (!data && size)
+    return failure(STINT_STATUS_INVALID_ARGUMENT, "no data to restore a sequence from");
+  if (size < sizeof(header) + digestSize)
     return malformed("a saved sequence has at least %b bytes, this has %a", static_cast<int64_t>(size),
                      sizeof(header) + digestSize);
   memcpy(&header, bytes, sizeof(header));

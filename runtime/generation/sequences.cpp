@@ -14,14 +14,16 @@ Status Sequences::find(uint64_t id, Sequence **result) const {
       *result = &slot;
       return success();
     }
-  return failure(STINT_STATUS_NOT_FOUND, "there is no sequence %a", static_cast<int64_t>(id));
+  return failure(STINT_STATUS_NOT_FOUND, "there is no sequence %u", static_cast<int64_t>(id));
 }
 
 Status Sequences::checkTokens(const uint32_t *tokens, size_t count, uint32_t present) const {
   if (count == 0 || !tokens)
     return failure(STINT_STATUS_INVALID_ARGUMENT, "the prompt is empty");
   if (count > limits.context - present)
-    return failure(STINT_STATUS_OUT_OF_RANGE, "a prompt of %a tokens is longer than the context, which has room for %b",
+    return failure(STINT_STATUS_OUT_OF_RANGE,
+                   present ? "%u more tokens don't fit: the context has room for %b"
+                           : "a prompt of %u tokens is longer than the context, which has room for %b",
                    static_cast<int64_t>(count), limits.context - present);
   uint64_t room = uint64_t(pool.size()) * limits.pageSize;
   if (count > room || present + count > room)
@@ -120,7 +122,7 @@ Status Sequences::fork(const Sequence &from, const stint_sequence_options *optio
 
 Status Sequences::rewind(Sequence *sequence, size_t count) {
   if (count == 0 || count > sequence->length)
-    return failure(STINT_STATUS_OUT_OF_RANGE, "a sequence of %b tokens can't keep its first %a",
+    return failure(STINT_STATUS_OUT_OF_RANGE, "a sequence of %b tokens can't keep its first %u",
                    static_cast<int64_t>(count), sequence->length);
   auto kept = static_cast<uint32_t>(count);
   sequence->length = kept;
@@ -137,8 +139,10 @@ Status Sequences::rewind(Sequence *sequence, size_t count) {
 
 void Sequences::settle(Sequence *sequence) {
   // The logits behind the last token aren't kept: it is read once more.
-  if (sequence->cached >= sequence->length)
+  if (sequence->cached >= sequence->length) {
     sequence->cached = sequence->length - 1;
+    trim(sequence);
+  }
   if (sequence->finish)
     return;
   if (sequence->length >= limits.context)
@@ -169,6 +173,7 @@ void Sequences::copyPage(uint32_t to, uint32_t from) {
 uint32_t Sequences::reserve(Sequence *sequence, uint32_t count) {
   uint32_t end = sequence->cached + count; // at most the context
   uint32_t first = sequence->cached / limits.pageSize;
+  sequence->replaced = noPage;
   for (uint32_t index = first; uint64_t(index) * limits.pageSize < end; ++index) {
     uint32_t room = index > first ? index * limits.pageSize - sequence->cached : 0;
     bool there = index < sequence->pageCount;
@@ -181,11 +186,20 @@ uint32_t Sequences::reserve(Sequence *sequence, uint32_t count) {
       sequence->pages[sequence->pageCount++] = page;
       continue;
     }
-    // What lies on it behind the cached tokens is written anew.
-    if (sequence->cached > index * limits.pageSize)
-      copyPage(page, sequence->pages[index]);
-    pool.release(sequence->pages[index]);
+    // The last one. What lies on it behind the cached tokens is written anew.
+    copyPage(page, sequence->pages[index]);
+    sequence->replaced = sequence->pages[index];
+    pool.release(sequence->replaced);
     sequence->pages[index] = page;
   }
   return count;
+}
+
+void Sequences::giveBack(Sequence *sequence) {
+  trim(sequence);
+  if (sequence->replaced == noPage)
+    return;
+  uint32_t &page = sequence->pages[sequence->pageCount - 1];
+  pool.release(page);
+  pool.hold(page = sequence->replaced); // others hold it still
 }

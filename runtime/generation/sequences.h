@@ -28,6 +28,7 @@ struct Sequence {
   int32_t finish; // enum stint_finish
   bool paused;
   stint_status status; // of STINT_FINISH_FAILED
+  uint32_t replaced;   // noPage, or the shared page that reserve() copied
 
   bool ready() const { return id && !finish && !paused; }
   uint32_t pending() const { return length - cached; }
@@ -59,6 +60,8 @@ public:
   // Makes pages for up to `count` more tokens, ones that only this sequence
   // holds. Returns for how many there is room: fewer if too few are free.
   uint32_t reserve(Sequence *sequence, uint32_t count);
+  // As before reserve(), for those are not written after all.
+  void giveBack(Sequence *sequence);
   // Gives pages back that hold no cached token.
   void trim(Sequence *sequence);
   // Ends it where it can't go on; else a token to come is made sure of.

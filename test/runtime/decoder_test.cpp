@@ -139,6 +139,20 @@ TEST(Decoder, TheSessionIsFreeAgainAfterwards) {
   EXPECT_OK(stint_generator_create(running.session.get(), nullptr, second.out()));
 }
 
+TEST(Decoder, ItsSessionIsTheGeneratorsAlone) {
+  Running running(*decoderPlan());
+  uint64_t sequence = running.add({1, 2, 3}, 6);
+  stint_session *session = running.session.get();
+  int64_t dims[2] = {1, 1};
+  for (stint_status status :
+       {stint_session_run(session, nullptr), stint_session_prepare(session), stint_session_reset(session),
+        stint_session_bind_output(session, 0, nullptr, 0), stint_session_set_input_shape(session, 0, 2, dims)})
+    EXPECT_NE(text(status).find("belongs to a generator"), std::string::npos) << text(status);
+  running.session = stint::Session(); // waits for the generator
+  running.run();
+  EXPECT_EQ(running.tokens(sequence), decoderSays({1, 2, 3}, 6));
+}
+
 TEST(Decoder, PlansThatAreNoneAreRefused) {
   expectRefused(*addPlan(), "the plan is no decoder");
   auto info = stint::sized<stint_decoder_info>();

@@ -192,7 +192,7 @@ TEST(Generator, GoesOnAfterAnAppend) {
   EXPECT_EQ(decoder.info(sequence).generated_tokens, 6u);
   Tokens tooMany(25);
   expectText(stint_sequence_append(decoder.get(), sequence, tooMany.data(), tooMany.size(), 6),
-             STINT_STATUS_OUT_OF_RANGE, "longer than the context, which has room for 24");
+             STINT_STATUS_OUT_OF_RANGE, "25 more tokens don't fit: the context has room for 24");
   EXPECT_EQ(decoder.tokens(sequence).size(), 16u);
 }
 
@@ -233,6 +233,7 @@ TEST(Generator, ACallbackMayOnlyAsk) {
     ++self->calls;
     EXPECT_EQ(stint_generator_step(self->generator, nullptr, nullptr).code, STINT_STATUS_INVALID_ARGUMENT);
     EXPECT_EQ(stint_sequence_remove(self->generator, event->sequence).code, STINT_STATUS_INVALID_ARGUMENT);
+    stint_generator_destroy(self->generator); // does nothing
     EXPECT_EQ(stint_sequence_fork(self->generator, event->sequence, nullptr, &other).code,
               STINT_STATUS_INVALID_ARGUMENT);
     stint_sequence_info info = {};
@@ -243,6 +244,18 @@ TEST(Generator, ACallbackMayOnlyAsk) {
   decoder.add({1}, how);
   decoder.run();
   EXPECT_EQ(inside.calls, 2);
+}
+
+TEST(Generator, AnAnswerThatIsNoneEndsItsSequence) {
+  FakeDecoder decoder;
+  Consumer consumer;
+  consumer.answers = {STINT_GO_ON, 99};
+  How how(6);
+  uint64_t bad = decoder.add({3, 1, 4}, consumer.how(&how)), good = decoder.add({5, 9}, How(6));
+  decoder.run();
+  EXPECT_EQ(decoder.info(bad).finish, STINT_FINISH_FAILED);
+  expectText(decoder.info(bad).status, STINT_STATUS_INVALID_ARGUMENT, "answered 99");
+  EXPECT_EQ(decoder.tokens(good), decoder.expected({5, 9}, 6));
 }
 
 TEST(Generator, ForksShareUntilTheyWrite) {
@@ -376,9 +389,19 @@ TEST(Generator, AFailedStepLosesNothing) {
   int failures = 0;
   stint_step_info step = {};
   step.size = sizeof(step);
+  auto pages = [&] {
+    Tokens counts = {decoder.info().free_pages};
+    for (uint64_t sequence : {first, second, fork})
+      if (sequence)
+        counts.push_back(decoder.info(sequence).pages);
+    return counts;
+  };
   do {
+    Tokens before = pages();
     stint_status status = stint_generator_step(decoder.get(), nullptr, &step);
     failures += status.code == STINT_STATUS_CANCELLED;
+    if (status.code)
+      EXPECT_EQ(pages(), before); // copies of shared pages too
     if (failures == 9 && !fork)
       EXPECT_OK(stint_sequence_fork(decoder.get(), first, nullptr, &fork));
     ASSERT_LT(decoder.runs, 500);
@@ -457,7 +480,7 @@ TEST(Generator, RefusesWhatIsWrong) {
   for (int i = 0; i < 6; ++i)
     decoder.add({1});
   expectText(add({1}), STINT_STATUS_FULL, "6 sequences are open");
-  expectText(stint_sequence_remove(generator, 99), STINT_STATUS_NOT_FOUND, "no sequence 99");
+  expectText(stint_sequence_remove(generator, UINT64_MAX), STINT_STATUS_NOT_FOUND, "no sequence 18446744073709551615");
   expectText(stint_sequence_cancel(generator, 0), STINT_STATUS_NOT_FOUND, "no sequence 0");
   EXPECT_OK(stint_sequence_remove(generator, 3));
   expectText(stint_sequence_remove(generator, 3), STINT_STATUS_NOT_FOUND, "no sequence 3");

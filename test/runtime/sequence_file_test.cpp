@@ -130,7 +130,7 @@ TEST(SequenceFile, ARightHashIsNotBelieved) {
     }
 }
 
-TEST(SequenceFile, AnotherModelOrVersionIsNamed) {
+TEST(SequenceFile, AnotherPlanOrVersionIsNamed) {
   FakeOptions options;
   options.root = 8;
   FakeDecoder decoder, foreign(options);
@@ -139,7 +139,7 @@ TEST(SequenceFile, AnotherModelOrVersionIsNamed) {
   Bytes bytes = save(decoder, sequence);
   stint_status status = restore(foreign, bytes, &restored);
   EXPECT_EQ(status.code, STINT_STATUS_UNSUPPORTED);
-  EXPECT_EQ(text(status), "a saved sequence is of another model");
+  EXPECT_EQ(text(status), "a saved sequence is of another plan: it goes on with the file that it was made with");
   bytes[8] = 2;
   status = restore(decoder, rehashed(bytes), &restored);
   EXPECT_EQ(status.code, STINT_STATUS_UNSUPPORTED);
@@ -178,4 +178,20 @@ TEST(SequenceFile, AWriterThatFailsIsReported) {
   }
   EXPECT_EQ(pieces, 1 + 2 + 1 + 3 * 2 + 1) << "header, states, tokens, heads by page, hash";
   EXPECT_EQ(stint_sequence_save(decoder.get(), sequence, nullptr, nullptr).code, STINT_STATUS_INVALID_ARGUMENT);
+  EXPECT_EQ(text(stint_sequence_restore(decoder.get(), nullptr, 1000, nullptr, &sequence)),
+            "no data to restore a sequence from");
+}
+
+TEST(SequenceFile, AWriterMayOnlyAsk) {
+  FakeDecoder decoder;
+  decoder.add({3, 1, 4}, How(4)); // sequence 1
+  decoder.run();
+  stint_write write = [](void *user, const void *, size_t) -> int32_t {
+    auto *generator = static_cast<stint_generator *>(user);
+    EXPECT_EQ(stint_sequence_remove(generator, 1).code, STINT_STATUS_INVALID_ARGUMENT);
+    EXPECT_EQ(stint_generator_step(generator, nullptr, nullptr).code, STINT_STATUS_INVALID_ARGUMENT);
+    return 0;
+  };
+  EXPECT_OK(stint_sequence_save(decoder.get(), 1, write, decoder.get()));
+  EXPECT_OK(stint_sequence_remove(decoder.get(), 1));
 }

@@ -81,7 +81,7 @@ enum stint_object_kind {
 };
 
 // `text` is static, or belongs to the model that the failing call was about;
-// it may hold the marks %o (the object), %a and %b (the integers), which
+// it may hold the marks %o (the object), %a and %b (the integers), %u (a without a sign), which
 // stint_status_format fills in. Never NULL.
 typedef struct stint_status {
   int32_t code;        // enum stint_status_code
@@ -448,8 +448,8 @@ STINT_API stint_status stint_session_set_profile(stint_session *session, stint_p
 //   stint_sequence_add(generator, prompt, count, &how, &sequence);
 //   do stint_generator_step(generator, NULL, &step); while (step.ready);
 //
-// A generator is used by one thread at a time, and from inside a callback only
-// its queries may be called. It allocates nothing after it was created. What a
+// A generator is used by one thread at a time, and from inside a callback (of a
+// token, of stint_write) only its queries may be called. It allocates nothing after it was created. What a
 // sequence generates doesn't depend on what other sequences there are, on how
 // its prompt was cut into steps, nor on the number of threads.
 
@@ -474,12 +474,13 @@ typedef struct stint_generator_options {
   uint32_t max_sequences;
 } stint_generator_options;
 
-// `session` runs the decoder's entry. It stays the caller's, must outlive the
-// generator, and belongs to it alone until then (STINT_STATUS_INVALID_ARGUMENT: to
-// another already). Its declared maxima bound a step.
+// `session` runs the decoder's entry. It stays the caller's, and belongs to the
+// generator alone while that exists (STINT_STATUS_INVALID_ARGUMENT: to another
+// already): calls that run, bind or reset it are refused, and destroying it takes
+// place when the generator is destroyed. Its declared maxima bound a step.
 STINT_API stint_status stint_generator_create(stint_session *session, const stint_generator_options *options,
                                               stint_generator **generator);
-// Destroying NULL does nothing.
+// Destroying NULL does nothing, nor does it from inside a callback.
 STINT_API void stint_generator_destroy(stint_generator *generator);
 
 typedef struct stint_generator_info {
@@ -528,7 +529,8 @@ enum stint_finish {
   STINT_FINISH_CACHE = 4,      // no page was free for its next token
   STINT_FINISH_STOPPED = 5,    // its callback said so
   STINT_FINISH_CANCELLED = 6,  // stint_sequence_cancel
-  STINT_FINISH_FAILED = 7      // no token could be chosen: see its status
+  STINT_FINISH_FAILED = 7      // no token could be chosen, or the callback's answer
+                               // was none: see its status
 };
 
 // What the consumer of a token says.
@@ -546,7 +548,8 @@ typedef struct stint_token_event {
   int32_t finish;    // enum stint_finish; a stop id is delivered as well
 } stint_token_event;
 // Called inside stint_generator_step, on its thread. Returns enum stint_answer,
-// which counts for nothing where the sequence ends.
+// which counts for nothing where the sequence ends; any other number ends it with
+// STINT_FINISH_FAILED.
 typedef int32_t (*stint_token_callback)(void *user, const stint_token_event *event);
 
 enum { STINT_MAX_STOP_IDS = 32 };
@@ -624,8 +627,9 @@ typedef struct stint_step_info {
 } stint_step_info;
 // One run of the plan for all sequences that are ready: those that generate
 // first, then prompts, as much of them as there is room for. Nothing is run if
-// none is ready. A failure (options: cancel, deadline) leaves every sequence
-// as it was, so that the step can be tried again. `info` may be NULL.
+// none is ready. A failure (options: cancel, deadline) leaves every sequence that
+// took part as it was, so that the step can be tried again; who found no page has
+// been told. `info` may be NULL.
 STINT_API stint_status stint_generator_step(stint_generator *generator, const stint_run_options *options,
                                             stint_step_info *info);
 
