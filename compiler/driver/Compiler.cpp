@@ -364,6 +364,12 @@ bool Compilation::writeFile(std::vector<serialise::VariantCode> code) {
   input.variants = std::move(code);
   input.tokenizer = texts.tokenizer;
   input.chat = texts.chat;
+  if (model.decoder) {
+    llvm::Expected<weights::Hash> hash = files.hashOf(options.input);
+    if (!hash)
+      return fail(hash.takeError());
+    input.modelHash = *hash;
+  }
   bool fits = true;
   // A file that the runtime does not accept, or that takes too much memory,
   // never gets its name.

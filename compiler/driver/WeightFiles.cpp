@@ -28,6 +28,22 @@ Error WeightFiles::open(mlir::ModuleOp module, ArrayRef<uint8_t> inlineBytes) {
   return Error::success();
 }
 
+Expected<weights::Hash> WeightFiles::hashOf(StringRef modelFile) const {
+  std::vector<uint8_t> hashes;
+  auto add = [&](const MemoryBuffer &file) {
+    weights::Hash hash = weights::hash(arrayRefFromStringRef(file.getBuffer()));
+    hashes.insert(hashes.end(), hash.begin(), hash.end());
+  };
+  auto model = MemoryBuffer::getFile(modelFile, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!model)
+    return problem("cannot read '" + modelFile + "': " + model.getError().message());
+  add(**model);
+  for (const std::unique_ptr<MemoryBuffer> &file : buffers)
+    if (file->getBufferIdentifier() != modelFile)
+      add(*file);
+  return weights::hash(hashes);
+}
+
 Expected<MutableArrayRef<uint8_t>> WeightFiles::add(mlir::ModuleOp module, uint64_t size) {
   int descriptor = -1;
   SmallString<128> path;

@@ -2,6 +2,7 @@
 #ifndef STINT_COMPILER_DRIVER_WEIGHTFILES_H
 #define STINT_COMPILER_DRIVER_WEIGHTFILES_H
 
+#include "compiler/weights/WeightWriter.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FileSystem.h"
@@ -24,6 +25,9 @@ public:
   /// Adds a file of `size` bytes to be written, which the module knows as
   /// `<folded>` and which has no name outside: it takes disk, not memory.
   llvm::Expected<llvm::MutableArrayRef<uint8_t>> add(mlir::ModuleOp module, uint64_t size);
+
+  /// SHA-256 of the model's file and of the files beside it.
+  llvm::Expected<weights::Hash> hashOf(llvm::StringRef modelFile) const;
 
 private:
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> buffers;

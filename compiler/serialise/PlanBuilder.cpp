@@ -416,6 +416,7 @@ llvm::Error PlanTables::buildDecoder(DictionaryAttr attributes) {
   decoder->page_size = integer("page_size");
   decoder->page_count = integer("page_count");
   decoder->context = integer("context");
+  decoder->model.assign(input.modelHash.begin(), input.modelHash.end());
   plan.decoder = std::move(decoder);
   return llvm::Error::success();
 }

@@ -30,6 +30,7 @@ struct PlanInput {
   std::vector<VariantCode> variants;
   /// Sections of text (runtime/schema/tokenizer_section.h, chat_section.h); empty: none.
   std::vector<uint8_t> tokenizer, chat;
+  weights::Hash modelHash = {}; // of a decoder
 };
 
 /// What the file came to, in bytes. `constants` and `weights` are what is in

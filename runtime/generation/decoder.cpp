@@ -132,7 +132,8 @@ Status create(stint_session *session, const stint_generator_options *given, stin
     if (state.size / decoder->pageCount > plan.scratchBytes)
       plan.scratchBytes = state.size / decoder->pageCount;
   plan.narrowIds = entry.inputs[decoder->tokenIds].type == STINT_I32;
-  memcpy(plan.root, stint_model_root_hash(session->model), sizeof(plan.root));
+  memcpy(plan.model, decoder->model.empty() ? stint_model_root_hash(session->model) : decoder->model.data,
+         sizeof(plan.model));
   plan.runner = {runSession, session};
 
   stint_generator *generator = nullptr;

@@ -125,7 +125,7 @@ Status stint::createGenerator(const GeneratorPlan &plan, stint_generator **resul
                                plan.limits.vocabulary);
   generator->scratch = block + layout.scratch;
   generator->runner = plan.runner;
-  memcpy(generator->root, plan.root, sizeof(plan.root));
+  memcpy(generator->model, plan.model, sizeof(plan.model));
   generator->bytes = bytes;
   *result = generator;
   return success();

@@ -16,7 +16,7 @@ struct GeneratorPlan {
   uint32_t stateCount;   // of the cache; the creator fills them in
   uint64_t scratchBytes; // what a head keeps on a page, at most
   bool narrowIds;        // the plan's token ids are i32
-  uint8_t root[32];      // of the model
+  uint8_t model[32];     // Decoder.model
   StepRunner runner;
 };
 
@@ -38,7 +38,7 @@ struct stint_generator {
   stint::StepTable table;
   stint::Sampler sampler;
   stint::StepRunner runner;
-  uint8_t root[32];
+  uint8_t model[32];
   uint8_t *scratch; // a head's part of a page, for saveSequence
   uint32_t turn;    // see planStep
   // A callback is running, of a step or of saveSequence.

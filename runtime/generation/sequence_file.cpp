@@ -111,8 +111,8 @@ Status checkHeader(const stint_generator &generator, const stint_sequence_header
   hash.finish(digest);
   if (memcmp(digest, data + size - digestSize, digestSize) != 0)
     return malformed("a saved sequence is damaged: its hash differs");
-  if (memcmp(header.root, generator.root, sizeof(header.root)) != 0)
-    return foreign("a saved sequence is of another plan: it goes on with the file that it was made with");
+  if (memcmp(header.model, generator.model, sizeof(header.model)) != 0)
+    return foreign("a saved sequence is of another model");
   for (uint8_t byte : header.reserved)
     if (byte)
       return foreign("a saved sequence holds what this runtime is too old for");
@@ -122,19 +122,22 @@ Status checkHeader(const stint_generator &generator, const stint_sequence_header
   if (header.state_count != sequences.states.size)
     return malformed("a saved sequence has %a states, the model has %b", header.state_count, sequences.states.size);
   uint64_t expected = 0;
-  if (header.token_count == 0 || header.token_count > sequences.limits.context)
-    return malformed("a saved sequence of %a tokens, the context has %b", header.token_count, sequences.limits.context);
+  if (header.token_count == 0)
+    return malformed("a saved sequence has no tokens");
+  if (header.token_count > sequences.limits.context)
+    return foreign("a saved sequence of %a tokens, the context has %b", header.token_count, sequences.limits.context);
   uint32_t part = header.cached_count > header.token_count ? header.cached_count : header.prompt_count;
   if (part > header.token_count)
     return malformed("a saved sequence of %a tokens has %b in the cache, or in its prompt", header.token_count, part);
+  bool whole = size >= sizeof(header) + uint64_t(sequences.states.size) * sizeof(stint_sequence_state);
+  for (uint32_t i = 0; whole && i < sequences.states.size; ++i) {
+    stint_sequence_state schema = schemaOf(sequences.states[i]);
+    if (memcmp(data + sizeof(header) + i * sizeof(schema), &schema, sizeof(schema)) != 0)
+      return foreign("state %a of a saved sequence has another type than the plan's, or another shape", i);
+  }
   if (!sizeOf(sequences, header.token_count, header.cached_count, &expected) || expected != size)
     return malformed("a saved sequence of %a bytes, its tokens take %b", static_cast<int64_t>(size),
                      static_cast<int64_t>(expected));
-  for (uint32_t i = 0; i < sequences.states.size; ++i) {
-    stint_sequence_state schema = schemaOf(sequences.states[i]);
-    if (memcmp(data + sizeof(header) + i * sizeof(schema), &schema, sizeof(schema)) != 0)
-      return malformed("state %a of a saved sequence has another shape or type than the model's", i);
-  }
   return success();
 }
 
@@ -147,7 +150,7 @@ Status stint::saveSequence(const stint_generator &generator, const Sequence &seq
   header.major = STINT_SEQUENCE_MAJOR;
   header.minor = STINT_SEQUENCE_MINOR;
   header.state_count = sequences.states.size;
-  memcpy(header.root, generator.root, sizeof(header.root));
+  memcpy(header.model, generator.model, sizeof(header.model));
   header.token_count = sequence.length;
   header.cached_count = sequence.cached;
   header.prompt_count = sequence.outputStart;

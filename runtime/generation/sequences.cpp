@@ -22,7 +22,7 @@ Status Sequences::checkTokens(const uint32_t *tokens, size_t count, uint32_t pre
     return failure(STINT_STATUS_INVALID_ARGUMENT, "the prompt is empty");
   if (count > limits.context - present)
     return failure(STINT_STATUS_OUT_OF_RANGE,
-                   present ? "%u more tokens don't fit: the context has room for %b"
+                   present ? "a prompt of %u tokens is longer than what is left of the context, room for %b"
                            : "a prompt of %u tokens is longer than the context, which has room for %b",
                    static_cast<int64_t>(count), limits.context - present);
   uint64_t room = uint64_t(pool.size()) * limits.pageSize;

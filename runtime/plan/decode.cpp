@@ -118,8 +118,19 @@ struct Reader {
 
   Decoder decoder(const Table &t) {
     auto number = [&](uint32_t id) { return wire.scalar<uint32_t>(t, id, id < 10 ? 0 : noSection); };
-    return {number(0), number(1), number(2), number(3), number(4),  number(5),
-            number(6), number(7), number(8), number(9), number(10), number(11)};
+    return {number(0),
+            number(1),
+            number(2),
+            number(3),
+            number(4),
+            number(5),
+            number(6),
+            number(7),
+            number(8),
+            number(9),
+            number(10),
+            number(11),
+            wire.vector<uint8_t>(t, 12)};
   }
 };
 

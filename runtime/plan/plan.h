@@ -146,6 +146,7 @@ struct Decoder {
   uint32_t entry, tokenIds, positions, sequences, pages, rows, logits;
   uint32_t pageSize, pageCount, context;
   uint32_t tokenizer, chat;
+  Span<const uint8_t> model; // 32 bytes, or none before format 1.3
 };
 constexpr uint32_t noSection = 0xffffffff;
 

@@ -67,6 +67,8 @@ Status verifyDecoder(const Plan &plan, const Decoder &decoder, Span<const stint_
     if (state.size % decoder.pageCount != 0)
       return malformed("a state of %a bytes is not made of %b pages", static_cast<int64_t>(state.size),
                        decoder.pageCount);
+  if (!decoder.model.empty() && decoder.model.size != 32)
+    return malformed("the decoder's model is called by %a bytes, not 32", decoder.model.size);
   uint32_t sectionsOf[] = {decoder.tokenizer, decoder.chat};
   uint32_t kinds[] = {STINT_SECTION_TOKENIZER, STINT_SECTION_CHAT};
   for (int i = 0; i < 2; ++i)

@@ -8,8 +8,7 @@
 //
 // Little-endian. States stand in the order of the plan (for each layer keys,
 // then values), heads, positions and their elements in ascending order, however
-// they lay on pages. Read
-// by runs of the plan whose root is `root`, on any machine; depends on
+// they lay on pages. Read by all plans of the model, on any machine. Depends on
 // <stdint.h> alone.
 #ifndef STINT_SCHEMA_SEQUENCE_FILE_H
 #define STINT_SCHEMA_SEQUENCE_FILE_H
@@ -26,7 +25,7 @@ typedef struct stint_sequence_header {
   uint16_t minor;
   uint32_t state_count;
   uint64_t file_size;    // whole file, bytes
-  uint8_t root[32];      // of the plan
+  uint8_t model[32];     // Decoder.model of plan.fbs
   uint32_t token_count;  // at least 1
   uint32_t cached_count; // tokens whose keys and values follow, at most token_count
   uint32_t prompt_count; // where the output starts, at most token_count

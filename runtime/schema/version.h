@@ -11,7 +11,7 @@
 // A runtime loads a plan with an equal major and any minor; what an older
 // runtime could not survive is announced by a must-understand feature bit.
 #define STINT_PLAN_FORMAT_MAJOR 1
-#define STINT_PLAN_FORMAT_MINOR 2
+#define STINT_PLAN_FORMAT_MINOR 3
 
 // Version of kernel_abi.h that a variant's machine code was compiled against.
 #define STINT_KERNEL_ABI_VERSION 1

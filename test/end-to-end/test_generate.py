@@ -86,6 +86,9 @@ def kept():
         prompt = ",".join(map(str, whole[17:20]))
         more, _, _ = events(plan, "--load-state", state, "--tokens", prompt, "--max-tokens", "20", *draw)
         assert more == whole[20:], f"with more of a prompt it goes {more}, not {whole[20:]}"
+    # Another plan of the same model goes on with it as well.
+    rest, _, _ = events(chat_plan(), "--load-state", state, "--max-tokens", "23", *draw)
+    assert begin + rest == whole, f"in another plan it goes {begin} and {rest}, not {whole}"
 
 
 def foreign_states():
@@ -107,9 +110,9 @@ def foreign_states():
     bad.write_bytes(plan.read_bytes()[:5000])
     generate(plan, *go_on, code=4, words=["no saved sequence"])
     bad.write_bytes(sound)
-    for other in (plan_of("genai", "--max-sequences", "2"), plan_of("genai", "--kv-type", "f16"), plan_of("standard"),
-                  chat_plan()):
-        generate(other, *go_on, code=3, words=["saved sequence is of another"])
+    for other, word in ((plan_of("standard"), "is of another model"),
+                        (plan_of("genai", "--kv-type", "f16"), "has another type")):
+        generate(other, *go_on, code=3, words=["saved sequence", word])
     generate(plan, "--load-state", FOLDER / "none.sequence", code=1, words=["none.sequence"])
     generate(plan, "--load-state", FOLDER, code=1, words=["not a regular file"])
 
@@ -203,7 +206,7 @@ def long_chats():
     assert first.returncode == 0 and first.stdout.count(b"\n") == 1, first
     many = chat("Tell me\n" + "More\n" * 9, "--max-tokens", "10")
     assert many.returncode == 1 and many.stdout.startswith(first.stdout), many
-    assert b"longer than the context" in many.stderr, many.stderr
+    assert b"context" in many.stderr, many.stderr
 
 
 def more_sequences():

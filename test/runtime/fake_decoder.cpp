@@ -46,8 +46,8 @@ FakeDecoder::FakeDecoder(const Options &options) : options(options) {
   plan.sequenceLimit = options.sequenceLimit;
   plan.stateCount = 2;
   plan.scratchBytes = bytes;
-  plan.narrowIds = options.root % 2;
-  memset(plan.root, options.root, sizeof(plan.root));
+  plan.narrowIds = options.model % 2;
+  memset(plan.model, options.model, sizeof(plan.model));
   plan.runner = {run, this};
   EXPECT_OK(createGenerator(plan, &generator).value);
   for (uint32_t s = 0; s < 2; ++s)

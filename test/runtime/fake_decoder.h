@@ -17,7 +17,7 @@ struct FakeOptions {
   uint32_t vocabulary = 50, context = 40, pageSize = 4, pageCount = 32;
   uint32_t tokens = 8, sequences = 4, rows = 4; // in a step
   uint32_t sequenceLimit = 6;
-  uint8_t root = 7;
+  uint8_t model = 7;
 };
 
 class FakeDecoder {

@@ -116,7 +116,7 @@ TEST(Generator, SequencesDontDisturbEachOther) {
     options.pageSize = 1 + random() % 9;
     options.pageCount = 300;
     options.sequenceLimit = 1 + random() % 8;
-    options.root = uint8_t(seed); // also: ids of 32 or of 64 bits
+    options.model = uint8_t(seed); // also: ids of 32 or of 64 bits
     FakeDecoder decoder(options);
     std::vector<std::pair<uint64_t, Tokens>> open;
     for (uint32_t left = 12; left || !open.empty();) {
@@ -192,7 +192,7 @@ TEST(Generator, GoesOnAfterAnAppend) {
   EXPECT_EQ(decoder.info(sequence).generated_tokens, 6u);
   Tokens tooMany(25);
   expectText(stint_sequence_append(decoder.get(), sequence, tooMany.data(), tooMany.size(), 6),
-             STINT_STATUS_OUT_OF_RANGE, "25 more tokens don't fit: the context has room for 24");
+             STINT_STATUS_OUT_OF_RANGE, "25 tokens is longer than what is left of the context, room for 24");
   EXPECT_EQ(decoder.tokens(sequence).size(), 16u);
 }
 

@@ -130,16 +130,16 @@ TEST(SequenceFile, ARightHashIsNotBelieved) {
     }
 }
 
-TEST(SequenceFile, AnotherPlanOrVersionIsNamed) {
+TEST(SequenceFile, AnotherModelOrVersionIsNamed) {
   FakeOptions options;
-  options.root = 8;
+  options.model = 8;
   FakeDecoder decoder, foreign(options);
   uint64_t sequence = decoder.add({3, 1, 4}, How(4)), restored = 0;
   decoder.run();
   Bytes bytes = save(decoder, sequence);
   stint_status status = restore(foreign, bytes, &restored);
   EXPECT_EQ(status.code, STINT_STATUS_UNSUPPORTED);
-  EXPECT_EQ(text(status), "a saved sequence is of another plan: it goes on with the file that it was made with");
+  EXPECT_EQ(text(status), "a saved sequence is of another model");
   bytes[8] = 2;
   status = restore(decoder, rehashed(bytes), &restored);
   EXPECT_EQ(status.code, STINT_STATUS_UNSUPPORTED);

@@ -608,13 +608,15 @@ STINT_API stint_status stint_sequence_tokens(const stint_generator *generator, u
 
 // Writes a sequence with its keys and values, piece by piece, to `write`, which
 // returns 0, or what the failure (STINT_STATUS_IO) carries as its number.
-// The file can be read on any machine that runs the same plan.
+// The file can be read on any machine by a plan of the same model, with the same
+// type of keys and values, and a context that holds its tokens.
 typedef int32_t (*stint_write)(void *user, const void *data, size_t bytes);
 STINT_API stint_status stint_sequence_save(const stint_generator *generator, uint64_t sequence, stint_write write,
                                            void *user);
 // A new sequence from what was saved, ready to go on. The data are checked
 // before anything is taken: STINT_STATUS_MALFORMED (damaged, or no such file),
-// STINT_STATUS_UNSUPPORTED (of another model, or another version).
+// STINT_STATUS_UNSUPPORTED (of another model, another version, or a plan with
+// keys and values of another type or a longer context).
 STINT_API stint_status stint_sequence_restore(stint_generator *generator, const void *data, size_t bytes,
                                               const stint_sequence_options *options, uint64_t *sequence);
 
